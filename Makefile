@@ -1,0 +1,32 @@
+# make setup, then make demo; make help lists the rest.
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint fmt types docs bench lock
+
+help: ## What there is to make
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+setup: ## Make .venv with yarntune and fetch the embedded cluster's jars; does nothing the second time
+	@$(PYTHON) deploy/setup.py
+
+test: setup ## Run the tests
+	$(BIN)/python -m pytest
+
+lint: setup ## Check style, types, imports, spelling
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+fmt: setup ## Format the code and mend what ruff can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+types: setup ## Check the types alone
+	$(BIN)/mypy
+
+lock: ## Renew requirements.lock from pyproject.toml (needs uv)
+	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --extra dev --extra postgres \
+		--python-version 3.11 pyproject.toml -o requirements.lock --upgrade --quiet

@@ -1,0 +1,1 @@
+"""AdaptiveConfig: predicts job latency under a queue configuration and finds a better one."""

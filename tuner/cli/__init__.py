@@ -1,0 +1,97 @@
+"""The command line: one ``yarntune``, its commands loaded only when they are called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import tempfile
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from tuner.errors import YarntuneError
+
+__all__ = ["COMMANDS", "CommandEntry", "cli", "main"]
+
+
+@dataclass(frozen=True)
+class CommandEntry:
+    """Where a command lives and what it does, so that ``--help`` imports none of them."""
+
+    target: str
+    help: str
+
+
+COMMANDS: dict[str, CommandEntry] = {}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported by name when they are first needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module_name, _, attribute = entry.target.partition(":")
+        command = getattr(importlib.import_module(module_name), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="yarntune", prog_name="yarntune")
+def cli() -> None:
+    """Spark jobs and YARN queues that configure themselves.
+
+    Start with `yarntune doctor`, which says what is there and how to mend what is not.
+    """
+
+
+def main() -> NoReturn:
+    """Runs the command line; the exit status is 0 done, 1 error, 2 usage, 130 interrupted."""
+    try:
+        status = cli.main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as error:
+        status = error.exit_code
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        status = 130
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        status = 130
+    except YarntuneError as error:
+        click.echo(f"error: {error.message}", err=True)
+        if error.hint:
+            click.echo(f"hint: {error.hint}", err=True)
+        status = 1
+    except BrokenPipeError:
+        # The reader of the pipe has gone (`| head`); Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    except Exception as error:
+        click.echo(f"error: {type(error).__name__}: {error}", err=True)
+        click.echo(f"hint: this is a fault of yarntune; the details are in {_write_traceback()}", err=True)
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _write_traceback() -> Path:
+    handle, name = tempfile.mkstemp(prefix="yarntune-fault-", suffix=".txt")
+    with os.fdopen(handle, "w") as file:
+        file.write(traceback.format_exc())
+    return Path(name)

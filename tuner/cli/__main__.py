@@ -1,0 +1,5 @@
+"""``python -m tuner.cli``: the same as ``yarntune``."""
+
+from tuner.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Pure models: container memory, run time, load."""

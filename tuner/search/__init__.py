@@ -1,0 +1,1 @@
+"""The search for a configuration; the only part that knows Optuna."""

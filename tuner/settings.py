@@ -1,0 +1,102 @@
+"""Every setting of yarntune, in one table.
+
+A setting is an environment variable; nothing else configures the program, so that cron, systemd and a container do
+it the same way. ``docs/settings.md`` lists the same table, and a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One environment variable: its name, its default in words, and what it does."""
+
+    name: str
+    default: str
+    help: str
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("YARNTUNE_DATABASE_URL", "SQLite in the data folder", "SQLAlchemy URL of the store"),
+    Setting("YARNTUNE_DATA_DIR", "the user's data folder", "where the SQLite store is kept"),
+    Setting("YARNTUNE_STATE_DIR", "the user's state folder", "where embedded clusters and logs are kept"),
+    Setting("YARNTUNE_CACHE_DIR", "the user's cache folder", "where downloaded jars are kept"),
+    Setting(
+        "YARNTUNE_RM_URL",
+        "from HADOOP_CONF_DIR or the embedded cluster",
+        "address of the ResourceManager's REST API",
+    ),
+    Setting("YARNTUNE_RM_TIMEOUT", "10", "seconds to wait for an answer of the ResourceManager"),
+    Setting("YARNTUNE_USER", "the login name", "user name sent to the ResourceManager (simple authentication)"),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one process, read once at its start.
+
+    Folders are not made by reading the settings; whoever writes into one makes it.
+    """
+
+    data_dir: Path
+    state_dir: Path
+    cache_dir: Path
+    database_url: str
+    rm_url: str | None
+    rm_timeout_s: float
+    user: str
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Reads the table's variables.
+
+        Args:
+            environ: the environment to read; the process's own where it is not given.
+        """
+        env = os.environ if environ is None else environ
+        data_dir = _folder(env, "YARNTUNE_DATA_DIR", platformdirs.user_data_path("yarntune"))
+        return cls(
+            data_dir=data_dir,
+            state_dir=_folder(env, "YARNTUNE_STATE_DIR", platformdirs.user_state_path("yarntune")),
+            cache_dir=_folder(env, "YARNTUNE_CACHE_DIR", platformdirs.user_cache_path("yarntune")),
+            database_url=env.get("YARNTUNE_DATABASE_URL") or f"sqlite:///{data_dir / 'yarntune.db'}",
+            rm_url=env.get("YARNTUNE_RM_URL") or None,
+            rm_timeout_s=_seconds(env, "YARNTUNE_RM_TIMEOUT", 10.0),
+            user=env.get("YARNTUNE_USER") or _login_name(),
+        )
+
+
+def _folder(env: Mapping[str, str], name: str, default: Path) -> Path:
+    return Path(env[name]).expanduser().absolute() if env.get(name) else default
+
+
+def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
+    from tuner.errors import InputError
+
+    text = env.get(name)
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise InputError(f"{name} is {text!r}, which is not a positive number of seconds")
+    return value
+
+
+def _login_name() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container's numeric user has no name; Hadoop needs one all the same.
+        return f"uid{os.getuid()}"

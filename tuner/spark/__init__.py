@@ -1,0 +1,1 @@
+"""What is particular to Spark: configuration, spark-submit, event logs."""

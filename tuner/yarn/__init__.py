@@ -1,0 +1,1 @@
+"""The ResourceManager, over its REST API."""

@@ -1,0 +1,1 @@
+"""Dashboard, REST API and metrics."""

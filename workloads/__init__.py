@@ -1,0 +1,1 @@
+"""CloudMix: workloads from traces, Spark programs, and an embedded real YARN cluster."""

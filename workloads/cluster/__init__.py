@@ -1,0 +1,1 @@
+"""The embedded cluster: Hadoop's own ResourceManager and NodeManagers on loopback."""

@@ -1,0 +1,1 @@
+"""The jars of the embedded cluster."""

@@ -1,0 +1,1 @@
+"""Stand-alone PySpark programs; they import nothing of yarntune."""
