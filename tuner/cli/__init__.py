@@ -26,7 +26,9 @@ class CommandEntry:
     help: str
 
 
-COMMANDS: dict[str, CommandEntry] = {}
+COMMANDS: dict[str, CommandEntry] = {
+    "cluster": CommandEntry("workloads.cli.cluster:cluster", "the embedded YARN cluster: up, status, env, down"),
+}
 
 
 class LazyGroup(click.Group):

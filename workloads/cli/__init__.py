@@ -1,0 +1,1 @@
+"""The commands of this package; ``tuner.cli`` loads them by name."""
