@@ -1,0 +1,1 @@
+"""How the two schedulers write their configuration: read, render, change and check it."""
