@@ -1,0 +1,1 @@
+"""Alembic's environment of the store; run by :mod:`tuner.store.migration` only."""

@@ -1,0 +1,1 @@
+"""One module per revision, oldest first. They are history: never change one that was released."""
