@@ -1,0 +1,42 @@
+"""How the simulation is compiled: once for each version of its source, kept on disk.
+
+numba's own cache looks only at the file that the cached function is in, not at the functions that it calls. So the
+cache lives in a folder of the user's own that is named after everything that is compiled: another version of yarntune
+never runs this one's code. It can also be written where the package itself cannot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numba
+import platformdirs
+
+__all__ = ["compiled", "entry_point", "is_state"]
+
+
+def _cache_folder() -> Path:
+    digest = hashlib.sha256(f"{numba.__version__}".encode())
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    base = os.environ.get("NUMBA_CACHE_DIR") or str(Path(platformdirs.user_cache_dir("yarntune")) / "compiled")
+    return Path(base) / digest.hexdigest()[:16]
+
+
+numba.config.CACHE_DIR = str(_cache_folder())
+
+compiled: Callable[..., Any] = partial(numba.njit, error_model="numpy")
+"""Decorates what is called from compiled code: it is compiled into its caller and needs no cache of its own."""
+
+entry_point: Callable[..., Any] = numba.njit(cache=True, error_model="numpy", nogil=True)
+"""Decorates what Python calls: compiled at the first call of a process unless the disk has it."""
+
+
+def is_state(numba_type: Any, state_class: type) -> bool:
+    """Whether a numba type is that of a scheduler's state (see the package's docstring)."""
+    return getattr(numba_type, "instance_class", None) is state_class
