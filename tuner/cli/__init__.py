@@ -28,6 +28,9 @@ class CommandEntry:
 
 COMMANDS: dict[str, CommandEntry] = {
     "cluster": CommandEntry("workloads.cli.cluster:cluster", "the embedded YARN cluster: up, status, env, down"),
+    "jobs": CommandEntry("tuner.cli.jobs:jobs", "the jobs that the store knows"),
+    "history": CommandEntry("tuner.cli.jobs:history", "the runs of one job"),
+    "db": CommandEntry("tuner.cli.db:db", "the store's schema: upgrade, status"),
 }
 
 

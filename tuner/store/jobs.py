@@ -75,12 +75,17 @@ class JobRepository:
             raise InputError(f"{len(named)} jobs are called {reference!r}", f"name one by its id: {ids}")
         raise InputError(f"there is no job {reference!r} in the store", _advice(reference, known))
 
-    def summaries(self, *, limit: int = 100, after_id: int = 0) -> list[JobSummary]:
-        """Jobs with what their runs add up to, oldest first.
+    def count(self) -> int:
+        """How many jobs there are."""
+        with self._database.read() as connection:
+            return connection.execute(sa.select(sa.func.count()).select_from(job)).scalar_one()
+
+    def summaries(self, *, limit: int = 100, before_id: int | None = None) -> list[JobSummary]:
+        """Jobs with what their runs add up to, newest first.
 
         Args:
             limit: how many at most.
-            after_id: the last id of the page before.
+            before_id: the last id of the page before.
         """
         best = (
             sa.select(study.c.best_run_id)
@@ -89,7 +94,9 @@ class JobRepository:
             .limit(1)
             .scalar_subquery()
         )
-        page = sa.select(job, best.label("best_run_id")).where(job.c.id > after_id).order_by(job.c.id).limit(limit)
+        page = sa.select(job, best.label("best_run_id")).order_by(job.c.id.desc()).limit(limit)
+        if before_id is not None:
+            page = page.where(job.c.id < before_id)
         with self._database.read() as connection:
             rows = connection.execute(page).all()
             totals = {
