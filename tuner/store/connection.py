@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -47,7 +47,10 @@ def parse_url(text: str) -> sa.URL:
             raise StoreError(f"the store must be a file, which {text!r} does not name", hint)
         return url.set(drivername="sqlite", database=str(Path(str(url.database)).expanduser().absolute()))
     if kind == "postgresql":
-        return url.set(drivername="postgresql+psycopg")
+        url = url.set(drivername="postgresql+psycopg")
+        password = url.query.get("password")
+        # libpq takes it there too; in one place only, it cannot slip into a message.
+        return url.set(password=str(password)).difference_update_query(["password"]) if password else url
     raise StoreError(f"the store cannot be a {kind} database", hint)
 
 
@@ -80,8 +83,12 @@ class Database:
         Raises:
             StoreError: where the database fails.
         """
-        with readable_failures(self.url), self._engine.connect() as connection:
+        with readable_failures(self.url), self.connection() as connection:
             yield connection
+
+    def connection(self) -> sa.Connection:
+        """A connection as SQLAlchemy gives it, with SQLAlchemy's own exceptions."""
+        return self._engine.connect()
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
@@ -179,31 +186,41 @@ def schema_lock(database: Database) -> Iterator[None]:
     Raises:
         StoreError: when another process holds it for longer than SCHEMA_LOCK_TIMEOUT_S.
     """
-    path = database.sqlite_path
-    if path is None:
-        with database.write() as connection:
-            connection.execute(
-                sa.text("SELECT set_config('lock_timeout', :ms, true), set_config('statement_timeout', '0', true)"),
-                {"ms": str(SCHEMA_LOCK_TIMEOUT_S * 1000)},
-            )
-            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
-            yield
-        return
+    with _file_lock(database) if database.sqlite_path is not None else _advisory_lock(database):
+        yield
+
+
+@contextmanager
+def _file_lock(database: Database) -> Iterator[None]:
     import filelock
 
-    lock = filelock.FileLock(f"{path}.lock", timeout=SCHEMA_LOCK_TIMEOUT_S, mode=0o600)
+    lock = filelock.FileLock(f"{database.sqlite_path}.lock", timeout=SCHEMA_LOCK_TIMEOUT_S, mode=0o600)
     with readable_failures(database.url):
         try:
             lock.acquire()
         except filelock.Timeout:
             raise StoreError(
-                f"{where(database.url)} has been in the making by another process for over {SCHEMA_LOCK_TIMEOUT_S} s",
-                f"`fuser {path}.lock` shows which one",
+                f"{where(database.url)} has been in the making by another process for {SCHEMA_LOCK_TIMEOUT_S} s",
+                f"`fuser {lock.lock_file}` shows which one",
             ) from None
     try:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def _advisory_lock(database: Database) -> Iterator[None]:
+    with ExitStack() as stack:
+        # What goes wrong while the lock is held is for the caller to tell, so it is not within readable_failures.
+        with readable_failures(database.url):
+            connection = stack.enter_context(database.connection())
+            connection.execute(
+                sa.text("SELECT set_config('lock_timeout', :ms, true), set_config('statement_timeout', '0', true)"),
+                {"ms": str(SCHEMA_LOCK_TIMEOUT_S * 1000)},
+            )
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
+        yield
 
 
 def _to_json(value: Any) -> str:

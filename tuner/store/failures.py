@@ -43,9 +43,9 @@ _POSTGRESQL: tuple[tuple[str, str, str], ...] = (
 
 
 def masked(url: sa.URL) -> str:
-    """The URL as it may be shown: the password is ``***``, in the query string as well."""
-    secret = {key: "***" for key in url.query if "password" in key.lower()}
-    return url.update_query_dict(secret).render_as_string(hide_password=True)
+    """The URL as it may be shown: the password is ``***``, and other secrets of the query string are left out."""
+    secrets = [key for key in url.query if "password" in key.lower()]
+    return url.difference_update_query(secrets).render_as_string(hide_password=True)
 
 
 def where(url: sa.URL) -> str:
@@ -68,6 +68,9 @@ def readable_failures(url: sa.URL) -> Iterator[None]:
         raise _translate(url, error.orig or error) from error
     except sqlalchemy.exc.SQLAlchemyError as error:
         raise StoreError(f"{where(url)} failed: {_first_line(url, error)}") from error
+    except (ValueError, TypeError, OverflowError) as error:
+        # From the JSON encoder, which one of the two drivers calls where SQLAlchemy does not look.
+        raise _translate(url, error) from error
     except OSError as error:
         raise _of_the_file_system(url, error) from error
 
