@@ -88,6 +88,10 @@ class ResourceManagerClient:
 
     # ------------------------------------------------------------------ reads
 
+    def probes(self) -> tuple[ha.Probe, ...]:
+        """What every ResourceManager says of itself, the standby ones too."""
+        return tuple(ha.probe(transport) for transport in self._transports)
+
     def info(self) -> ClusterInfo:
         """Version and state of the active ResourceManager."""
         return normalize.cluster_info(self._read("/info", "say what it is").document)
@@ -248,7 +252,7 @@ class ResourceManagerClient:
             "application-id": submission.id,
             "application-name": submission.name,
             "application-type": submission.type,
-            "application-tags": ",".join(submission.tags),
+            "application-tags": {"tag": list(submission.tags)},
             "queue": submission.queue,
             "max-app-attempts": submission.max_attempts,
             "am-container-spec": {"commands": {"command": submission.command}},

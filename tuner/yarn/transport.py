@@ -59,11 +59,11 @@ class Reply:
             remote = self.document.get("RemoteException")
         except YarnProtocolError:
             if self.text.lstrip().startswith("<"):
-                return f"HTTP status {self.status}"
-            return self.text.strip() or f"HTTP status {self.status}"
+                return "it answered with a web page or XML"
+            return self.text.strip() or "it gave no reason"
         if isinstance(remote, dict):
-            return str(remote.get("message") or remote.get("exception") or f"HTTP status {self.status}")
-        return f"HTTP status {self.status}: {excerpt(self.text)}"
+            return str(remote.get("message") or remote.get("exception") or "it gave no reason")
+        return excerpt(self.text)
 
 
 class Transport:
@@ -96,15 +96,18 @@ class Transport:
         self._session.close()
 
     def get(self, path: str, params: Mapping[str, str] | None = None) -> Reply:
-        """Reads; tried again, with a growing pause, where the connection fails.
+        """Reads; tried again, with a growing pause, where the connection fails at once.
 
         Raises:
             YarnError: see :mod:`tuner.yarn.errors`; refusals (a status of 4xx or 5xx) are replies, not errors.
         """
+        started = time.monotonic()
         for attempt in range(1, _READ_TRIES):
             try:
                 return self._send("GET", path, params=params)
             except (YarnConnectionError, YarnInterruptedError):
+                if time.monotonic() - started > self._timeout_s:
+                    raise
                 time.sleep(_BACKOFF_S * attempt)
         return self._send("GET", path, params=params)
 
