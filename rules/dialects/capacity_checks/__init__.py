@@ -1,0 +1,1 @@
+"""Checks of a Capacity Scheduler configuration; ``rules.dialects.capacity_validation`` lists them."""
