@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.tuner.spark.sparkjvm import SparkJvm
+from tests.tuner.spark.sparkjvm import RealSubmit, SparkJvm
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +13,9 @@ def spark_jvm() -> Iterator[SparkJvm]:
     jvm = SparkJvm()
     yield jvm
     jvm.close()
+
+
+@pytest.fixture(scope="session")
+def real_submit(spark_jvm: SparkJvm) -> RealSubmit:
+    """The real parsers of spark-submit."""
+    return RealSubmit(spark_jvm)

@@ -65,3 +65,45 @@ class SparkJvm:
     def entry(self, name: str) -> Any:
         """The ConfigEntry of a property, or None."""
         return self.jvm.org.apache.spark.internal.config.ConfigEntry.findEntry(name)
+
+
+class RealSubmit:
+    """spark-submit's own two parsers, the launcher's and then SparkSubmit's, run one after the other."""
+
+    def __init__(self, jvm: SparkJvm) -> None:
+        self._jvm = jvm
+        name = "org.apache.spark.launcher.SparkSubmitCommandBuilder"
+        self._launcher = jvm.jvm.java.lang.Class.forName(name)
+
+    def launcher(self, tokens: list[str]) -> list[str]:
+        """What the launcher hands on to SparkSubmit; Py4JJavaError where it refuses."""
+        java_list = self._jvm.jvm.java.util.ArrayList()
+        for token in tokens:
+            java_list.add(token)
+        constructor = next(c for c in self._launcher.getDeclaredConstructors() if c.getParameterCount() == 1)
+        constructor.setAccessible(True)
+        array = self._jvm.gateway.new_array(self._jvm.jvm.java.lang.Object, 1)
+        array[0] = java_list
+        return list(self._jvm.call(constructor.newInstance(array), "buildSparkSubmitArgs"))
+
+    def parse(self, tokens: list[str], environ: dict[str, str] | None = None) -> Any:
+        """SparkSubmitArguments, as spark-submit has it; Py4JJavaError where it is refused."""
+        java_list = self._jvm.jvm.java.util.ArrayList()
+        for token in self.launcher(tokens):
+            java_list.add(token)
+        java_map = self._jvm.jvm.java.util.HashMap()
+        for key, value in {"HADOOP_CONF_DIR": "/nowhere", "SPARK_CONF_DIR": "/nowhere", **(environ or {})}.items():
+            java_map.put(key, value)
+        converters = self._jvm.jvm.scala.jdk.javaapi.CollectionConverters
+        immutable_map = self._jvm.scala_object("scala.collection.immutable.Map")
+        env = getattr(immutable_map, "from")(converters.asScala(java_map))
+        return self._jvm.jvm.org.apache.spark.deploy.SparkSubmitArguments(converters.asScala(java_list).toSeq(), env)
+
+    def properties(self, parsed: Any) -> dict[str, str]:
+        """The Spark properties of parsed arguments."""
+        java_map = self._jvm.jvm.scala.jdk.javaapi.CollectionConverters.asJava(parsed.sparkProperties())
+        return {str(key): str(java_map.get(key)) for key in list(java_map.keySet())}
+
+    def child_args(self, parsed: Any) -> list[str]:
+        """The application's own arguments."""
+        return list(self._jvm.jvm.scala.jdk.javaapi.CollectionConverters.asJava(parsed.childArgs()))
