@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from rules.dialects.capacity_checks import change, cluster, labels, limits, names, shares
+from rules.dialects.capacity_checks import change, cluster, labels, limits, names, placement, shares
 from rules.dialects.capacity_checks.context import Context, Hit
 from rules.dialects.capacity_properties import HadoopVersion
-from rules.dialects.capacity_rest import changes
+from rules.dialects.capacity_update import changes
 from rules.model import Finding, Resources, Severity
 
 LATEST: HadoopVersion = (3, 5)
@@ -26,7 +26,7 @@ class Rule:
     Args:
         rule_id: in kebab-case, as the documentation lists it.
         severity: ERROR where it cannot work, WARNING where it is odd or without effect.
-        rm_refuses: whether the ResourceManager finds it too.
+        rm_refuses: whether the ResourceManager (3.5) finds it too, or most of it.
         check: finds it.
     """
 
@@ -54,7 +54,7 @@ RULES: tuple[Rule, ...] = (
     Rule("unknown-queue", WARNING, False, names.unknown_queue),
     Rule("unknown-property", WARNING, False, names.unknown_property),
     Rule("short-queue-name", WARNING, False, names.short_queue_name),
-    Rule("invalid-queue-name", ERROR, True, names.invalid_queue_name),
+    Rule("invalid-queue-name", ERROR, False, names.invalid_queue_name),
     Rule("ambiguous-leaf-name", WARNING, False, names.ambiguous_leaf_name),
     Rule("not-in-version", WARNING, False, names.not_in_version),
     Rule("root-stopped", WARNING, False, names.root_stopped),
@@ -85,8 +85,11 @@ RULES: tuple[Rule, ...] = (
     Rule("running-under-stopped", ERROR, True, limits.running_under_stopped),
     Rule("maximum-allocation", ERROR, True, limits.maximum_allocation),
     Rule("allocation-bounds", ERROR, True, limits.allocation_bounds),
+    Rule("application-lifetime", ERROR, True, limits.application_lifetime),
+    Rule("queue-mapping", ERROR, True, placement.queue_mapping),
+    Rule("mapping-format", ERROR, True, placement.mapping_format),
     Rule("reservable-parent", ERROR, True, limits.reservable_parent),
-    Rule("auto-creation", ERROR, True, limits.auto_creation),
+    Rule("auto-creation", ERROR, False, limits.auto_creation),
 )
 
 CHANGE_RULES: tuple[ChangeRule, ...] = (
@@ -99,7 +102,6 @@ CHANGE_RULES: tuple[ChangeRule, ...] = (
 )
 
 _WITHOUT_EFFECT = frozenset({"unknown-queue", "unknown-property", "short-queue-name", "not-in-version"})
-_RM_REFUSES = frozenset(rule.rule_id for rule in RULES if rule.rm_refuses)
 
 
 def validate(
@@ -133,8 +135,8 @@ def validate_change(
 ) -> tuple[Finding, ...]:
     """Checks a change of the configuration of a ResourceManager that runs.
 
-    What is set anew and has no effect is an ERROR here. An ERROR that the present configuration has too, and that
-    the ResourceManager lives with, is told as a WARNING: it is no reason against this change.
+    What is set anew and has no effect is an ERROR here. An ERROR that the present configuration has just so is told
+    as a WARNING: the ResourceManager lives with it, so it is no reason against this change.
 
     Args:
         current: what runs now, by full name.
@@ -164,7 +166,7 @@ def _finding(rule: Rule | ChangeRule, hit: Hit) -> Finding:
 def _in_change(finding: Finding, is_known: bool, set_anew: set[str]) -> Finding:
     if finding.rule_id in _WITHOUT_EFFECT and finding.property in set_anew:
         return replace(finding, severity=ERROR)
-    if is_known and finding.severity is ERROR and finding.rule_id not in _RM_REFUSES:
+    if is_known and finding.severity is ERROR:
         return replace(finding, severity=WARNING)
     return finding
 

@@ -38,8 +38,8 @@ def _shares_of_cluster(context: Context) -> dict[str, Fraction]:
             value = Fraction(child.capacity.value)
             if child.capacity.mode is _PERCENT:
                 shares[child.path] = shares[parent.path] * value / 100
-            elif child.capacity.mode is _WEIGHT and weights:
-                shares[child.path] = shares[parent.path] * value / weights
+            elif child.capacity.mode is _WEIGHT:
+                shares[child.path] = shares[parent.path] * value / weights if weights else Fraction(0)
     return shares
 
 

@@ -10,7 +10,9 @@ from typing import NamedTuple
 from rules.dialects.capacity import LABELS, Reading, queue_property, read, split_names
 from rules.dialects.capacity_properties import (
     PREFIX,
+    TEMPLATE_PREFIXES,
     HadoopVersion,
+    Kind,
     PropertySpec,
     default_of,
     find_global_property,
@@ -94,6 +96,15 @@ class Context:
         """The settings of these names (as suffixes), those of templates and of the whole scheduler among them."""
         wanted = {*names, *(PREFIX + name for name in names)}
         return (setting for setting in self.settings if setting.spec.name in wanted)
+
+    @property
+    def template_capacities(self) -> tuple[Setting, ...]:
+        """The capacities in the templates of queues that are made by themselves."""
+        return tuple(
+            setting
+            for setting in self.settings
+            if setting.spec.kind is Kind.CAPACITY and setting.suffix.startswith(tuple(TEMPLATE_PREFIXES))
+        )
 
     def value(self, name: str) -> str:
         """A setting of the scheduler by its full name, or its default."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rules.dialects.capacity import queue_property
 from rules.dialects.capacity_checks.context import Context, Hit, Setting
 from rules.dialects.capacity_properties import PREFIX
-from rules.model import MEMORY, VCORES, QueueState
+from rules.model import MEMORY, VCORES, Queue, QueueState
 
 _LEAF_POLICIES = ("fifo", "fair", "fifo-with-partitions", "fifo-for-pending-apps")
 _PARENT_POLICIES = ("utilization", "priority-utilization")
@@ -175,3 +175,21 @@ def auto_creation(context: Context) -> Iterator[Hit]:
             yield Hit(queue.path, full, f"{full} is true, but {queue.path} has children configured; remove one of both")
         if queue.properties.get("auto-queue-creation-v2.enabled", "").lower() == "true":
             yield Hit(queue.path, full, f"{queue.path} creates queues in both ways (v1 and v2); keep one")
+
+
+def application_lifetime(context: Context) -> Iterator[Hit]:
+    """The default lifetime of a queue's applications is at most the longest, its parents' where it has none."""
+    for queue in context.tree:
+        names = ("default-application-lifetime", "maximum-application-lifetime")
+        if not any(name in queue.properties for name in names):
+            continue
+        line = (queue, *context.tree.ancestors(queue.path))
+        usual, longest = (next((int(text) for text in _lifetimes(line, name)), -1) for name in names)
+        if 0 < longest < usual:
+            full = queue_property(queue.path, names[0])
+            message = f"{queue.path} has a default lifetime of {usual} s and a longest one of {longest} s"
+            yield Hit(queue.path, full, f"{message}; lower the default or raise the longest")
+
+
+def _lifetimes(line: tuple[Queue, ...], name: str) -> Iterator[str]:
+    return (queue.properties[name] for queue in line if queue.properties.get(name, "").lstrip("-").isdigit())

@@ -18,7 +18,9 @@ from rules.dialects.capacity_properties import (
     nearest_global_property,
     nearest_queue_property,
 )
+from rules.dialects.capacity_values import parse_capacity
 from rules.model import ROOT
+from tuner.errors import InputError
 
 _INT_MAX = 2**31 - 1
 _INTEGER = re.compile(r"[+-]?\d+")
@@ -32,6 +34,7 @@ def unreadable_value(context: Context) -> Iterator[Hit]:
     """Capacities and states that cannot be read, numbers that are none, booleans other than true and false."""
     for malformed in context.reading.malformed:
         yield Hit(malformed.queue, malformed.property, f"{malformed.property}: {malformed.message}")
+    yield from _unreadable_templates(context)
     for setting in context.settings:
         kind, text = setting.spec.kind, setting.text
         is_wrong = (
@@ -42,6 +45,15 @@ def unreadable_value(context: Context) -> Iterator[Hit]:
         if is_wrong and text:
             owner = setting.queue.path if setting.queue else None
             yield Hit(owner, setting.full, f"{setting.full} is {text!r}, which is no {kind.value}; write one")
+
+
+def _unreadable_templates(context: Context) -> Iterator[Hit]:
+    for setting in context.template_capacities:
+        try:
+            parse_capacity(setting.text)
+        except InputError as error:
+            assert setting.queue is not None
+            yield Hit(setting.queue.path, setting.full, f"{setting.full}: {error.message}; {error.hint}")
 
 
 def blank_around_value(context: Context) -> Iterator[Hit]:

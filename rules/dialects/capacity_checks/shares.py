@@ -7,12 +7,14 @@ Sources: ``AbstractParentQueue.setChildQueues`` and ``getCapacityConfigurationTy
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from rules.dialects.capacity import LABELS, queue_property
 from rules.dialects.capacity_checks.context import Context, Hit
 from rules.dialects.capacity_properties import PREFIX
-from rules.dialects.capacity_values import PRECISION, format_capacity, format_number
+from rules.dialects.capacity_values import PRECISION, format_capacity, format_number, parse_capacity
 from rules.model import ROOT, Capacity, CapacityMode, Queue, Resources
+from tuner.errors import InputError
 
 _MAX_WEIGHT = 10000
 # The RM adds in single precision; what it may just accept is refused here.
@@ -52,15 +54,24 @@ def _modes(queues: Iterable[Queue], labels: Iterable[str]) -> set[CapacityMode]:
 
 def capacity_range(context: Context) -> Iterator[Hit]:
     """Percentages from 0 to 100, weights from 0 to 10000; of the negative maxima only -1 (not set)."""
+    for queue, full, capacity in _written(context):
+        top = {_PERCENT: 100, _WEIGHT: _MAX_WEIGHT}.get(capacity.mode)
+        is_unlimited = full == queue_property(queue.path, "maximum-capacity") and capacity.value == -1
+        if top is not None and not 0 <= capacity.value <= top and not is_unlimited:
+            message = f"{full} is {format_capacity(capacity)}, outside of 0 to {top}; write a value in between"
+            yield Hit(queue.path, full, message)
+
+
+def _written(context: Context) -> Iterator[tuple[Queue, str, Capacity]]:
+    """Every capacity and maximum that can be read, those of templates among them, with its full name."""
     for queue in context.tree:
         for label, shares in queue.capacities.items():
-            for suffix, capacity in (("capacity", shares.capacity), ("maximum-capacity", shares.maximum)):
-                top = {_PERCENT: 100, _WEIGHT: _MAX_WEIGHT}.get(capacity.mode)
-                is_unlimited = suffix == "maximum-capacity" and capacity.value == -1 and not label
-                if top is not None and not 0 <= capacity.value <= top and not is_unlimited:
-                    full = _name(queue, label, suffix)
-                    text = format_capacity(capacity)
-                    yield Hit(queue.path, full, f"{full} is {text}, outside of 0 to {top}; write a value in between")
+            yield queue, _name(queue, label), shares.capacity
+            yield queue, _name(queue, label, "maximum-capacity"), shares.maximum
+    for setting in context.template_capacities:
+        assert setting.queue is not None
+        with suppress(InputError):
+            yield setting.queue, setting.full, parse_capacity(setting.text)
 
 
 def root_capacity(context: Context) -> Iterator[Hit]:
@@ -93,26 +104,22 @@ def maximum_below_capacity(context: Context) -> Iterator[Hit]:
 
 def maximum_is_weight(context: Context) -> Iterator[Hit]:
     """A maximum is a percentage or amounts."""
-    for queue in context.tree:
-        for label, shares in queue.capacities.items():
-            if shares.maximum.mode is _WEIGHT:
-                full = _name(queue, label, "maximum-capacity")
-                text = format_capacity(shares.maximum)
-                yield Hit(queue.path, full, f"{full} is the weight {text}; write a percentage of the parent's maximum")
+    for queue, full, capacity in _written(context):
+        weighs = capacity.mode is _WEIGHT or any(share.mode is _WEIGHT for share in capacity.shares)
+        if weighs and full.endswith("maximum-capacity"):
+            message = f"{full} is {format_capacity(capacity)}, and a maximum has no weight"
+            yield Hit(queue.path, full, f"{message}; write a percentage of the parent's maximum, or amounts")
 
 
 def mode_not_in_version(context: Context) -> Iterator[Hit]:
     """Weights and vectors came with Hadoop 3.4; vectors need the legacy mode to be off."""
-    for queue in context.tree:
-        for label, shares in queue.capacities.items():
-            for suffix, capacity in (("capacity", shares.capacity), ("maximum-capacity", shares.maximum)):
-                full = _name(queue, label, suffix)
-                if capacity.mode in (_WEIGHT, CapacityMode.VECTOR) and context.version < (3, 4):
-                    message = f"{full} is {format_capacity(capacity)}, which came with Hadoop 3.4; write a percentage"
-                    yield Hit(queue.path, full, message)
-                elif capacity.mode is CapacityMode.VECTOR and context.legacy_mode:
-                    message = f"{full} is the vector {format_capacity(capacity)}, which counts as 0 in legacy mode; "
-                    yield Hit(queue.path, full, f"{message}set {PREFIX}legacy-queue-mode.enabled to false")
+    for queue, full, capacity in _written(context):
+        text = format_capacity(capacity) if capacity.mode is not CapacityMode.UNSET else ""
+        if capacity.mode in (_WEIGHT, CapacityMode.VECTOR) and context.version < (3, 4):
+            yield Hit(queue.path, full, f"{full} is {text}, which came with Hadoop 3.4; write a percentage")
+        elif capacity.mode is CapacityMode.VECTOR and context.legacy_mode:
+            message = f"{full} is the vector {text}, which counts as 0 in legacy mode"
+            yield Hit(queue.path, full, f"{message}; set {PREFIX}legacy-queue-mode.enabled to false")
 
 
 def mixed_modes(context: Context) -> Iterator[Hit]:
