@@ -10,6 +10,9 @@ help: ## What there is to make
 setup: ## Make .venv with yarntune and fetch the embedded cluster's jars; does nothing the second time
 	@$(PYTHON) deploy/setup.py
 
+demo: setup ## Tune a real Spark job on a real YARN on this machine (about 5 minutes)
+	@deploy/demo.sh
+
 test: setup ## Run the tests
 	$(BIN)/python -m pytest
 

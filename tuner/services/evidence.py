@@ -1,0 +1,38 @@
+"""What the event log of a run says about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tuner.errors import InputError
+
+
+def event_log_evidence(event_log_dir: Path, application_id: str) -> dict[str, Any]:
+    """Figures of a run for the store, as :class:`tuner.spark.metrics.RunMetrics` has them.
+
+    Args:
+        event_log_dir: a folder on this machine.
+        application_id: of an application that has ended.
+
+    Returns:
+        Empty where there is no log. ``problem`` is added where the log contradicts a success: the last job failed,
+        or the log has no end; ``losses`` where parts of it could not be read.
+    """
+    from tuner.spark.eventlog import LogState, find_log, read_log
+    from tuner.spark.metrics import run_metrics
+
+    path = find_log(event_log_dir, application_id)
+    if path is None:
+        return {}
+    try:
+        log = read_log(path)
+    except InputError as error:
+        # The ResourceManager's word stands; a log that cannot be read is worth a line, not the run.
+        return {"losses": [error.message]}
+    evidence: dict[str, Any] = dict(run_metrics(log).to_json())
+    if log.losses:
+        evidence["losses"] = list(log.losses)
+    if log.state is LogState.INCOMPLETE:
+        evidence["problem"] = "the event log has no end: the driver did not finish its work"
+    return evidence

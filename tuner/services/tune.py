@@ -1,0 +1,306 @@
+"""Tunes one Spark application on a live cluster: default run, trials, final runs, result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+
+from tuner.errors import InputError
+from tuner.model.limits import ClusterLimits
+from tuner.search.engine import Ask, SearchEngine
+from tuner.search.objective import Observation, Summary, TrialState, best_of, summarise
+from tuner.search.reserve import ReservationModel
+from tuner.search.space import SearchSpace
+from tuner.search.start import start_proposals
+from tuner.services.application import ResourceManagerLostError
+from tuner.services.trial import TrialRow, TrialRunner
+from tuner.settings import Settings
+from tuner.store import NewStudy, RunKind, Store, Study, StudyState, optuna_schema_lock, optuna_url
+from tuner.yarn.model import Application
+
+HOPELESS_FACTOR = 3.0
+HOPELESS_MARGIN_S = 30.0
+"""A trial is stopped when it takes this much longer than the default run: it cannot win any more."""
+
+
+@dataclass(frozen=True)
+class TuneRequest:
+    """How to tune.
+
+    Attributes:
+        trials: runs in all, the default run among them, the final runs not.
+        slack: how much slower than the fastest the result may be, as a fraction.
+        resume: go on with an interrupted study of this job over the same space.
+        seed: of the search.
+        final_runs: how often default and best are run again, in turn, at the end.
+    """
+
+    trials: int = 10
+    slack: float = 0.05
+    resume: bool = False
+    seed: int = 1
+    final_runs: int = 0
+
+
+@dataclass(frozen=True)
+class TuneSubject:
+    """What is tuned, with everything that was found out about it before the first run.
+
+    Attributes:
+        space: the dimensions.
+        memory: the container model over it.
+        default: the effective values of the tuned properties today.
+        pinned: properties that are set in every run and never tuned.
+        switched: properties that every trial sets besides the tuned ones, for example dynamic allocation off.
+    """
+
+    space: SearchSpace
+    memory: ReservationModel
+    limits: ClusterLimits
+    default: Mapping[str, str]
+    pinned: Mapping[str, str]
+    switched: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class TuneResult:
+    """What came of it.
+
+    Attributes:
+        trials: in the order they ran, those of an earlier, interrupted part not among them.
+        finals: the final runs.
+        default: the default configuration's medians; None where its run is missing.
+        best: the best configuration's; the default's where nothing is better.
+        conf: what to set to get the best, ready for ``--conf``; empty where the default is best.
+        interrupted: whether Ctrl-C ended it.
+    """
+
+    study_id: int
+    trials: tuple[TrialRow, ...]
+    finals: tuple[TrialRow, ...]
+    default: Summary | None
+    best: Summary | None
+    conf: Mapping[str, str]
+    interrupted: bool
+
+
+@dataclass
+class Progress:
+    """What the caller is told while it goes on; each a function that may do nothing."""
+
+    started: Callable[[int, RunKind, str], None] = lambda _number, _kind, _reason: None
+    watching: Callable[[Application], None] = lambda _application: None
+    ended: Callable[[TrialRow], None] = lambda _row: None
+    note: Callable[[str], None] = lambda _text: None
+
+
+@dataclass
+class Tuning:
+    """One run of ``yarntune tune``."""
+
+    request: TuneRequest
+    subject: TuneSubject
+    runner: TrialRunner
+    engine: SearchEngine
+    store: Store
+    study: Study
+    progress: Progress
+    _trials: list[TrialRow] = field(default_factory=list)
+    _finals: list[TrialRow] = field(default_factory=list)
+
+    def run(self) -> TuneResult:
+        """Runs to the end, or to Ctrl-C; what was learnt until then is kept and returned.
+
+        Raises:
+            InputError: the application fails with its own configuration, so there is nothing to compare with.
+            ResourceManagerLostError: the cluster went away; the study can be gone on with.
+        """
+        interrupted = False
+        state = StudyState.INTERRUPTED
+        try:
+            self._default_run()
+            self._search()
+            self._final_runs()
+            state = StudyState.FINISHED
+        except KeyboardInterrupt:
+            interrupted = True
+        except ResourceManagerLostError as error:
+            done = len(self.engine.observations())
+            raise ResourceManagerLostError(
+                error.message,
+                f"{done} finished {'trial is' if done == 1 else 'trials are'} in the store; "
+                "when the cluster is back, go on with the same command and --resume",
+            ) from error
+        finally:
+            self.store.studies.finish(self.study.id, state, now=time.time())
+        return self._result(interrupted)
+
+    def _default_run(self) -> None:
+        if self.engine.observations():
+            return
+        row = self._trial(0, RunKind.DEFAULT, self.subject.default, {}, "the configuration that it has", None)
+        if row.state is not TrialState.SUCCEEDED:
+            raise InputError(
+                f"the application fails with the configuration that it has: {row.failure}",
+                "make it run with spark-submit first; only then is there something to tune",
+            )
+        self.engine.record(row.observation())
+
+    def _search(self) -> None:
+        cap_s = HOPELESS_FACTOR * self._default_duration_s() + HOPELESS_MARGIN_S
+        while len(self.engine.observations()) < self.request.trials:
+            ask = self.engine.ask()
+            if ask is None:
+                self.progress.note("every configuration that the cluster can grant was tried")
+                return
+            try:
+                row = self._trial(
+                    len(self.engine.observations()),
+                    RunKind.TRIAL,
+                    ask.configuration,
+                    self._conf(ask),
+                    ask.reason,
+                    cap_s,
+                )
+            except BaseException:
+                self.engine.abandon(ask.number)
+                raise
+            self.engine.tell(ask.number, row.observation())
+
+    def _final_runs(self) -> None:
+        best = best_of(summarise(self.engine.observations()), self.request.slack)
+        default = self.subject.default
+        if best is None or dict(best.configuration) == dict(default):
+            return
+        for _ in range(self.request.final_runs):
+            for configuration, reason in ((default, "default again"), (best.configuration, "best again")):
+                conf = {} if configuration is default else {**self.subject.switched, **configuration}
+                row = self._trial(len(self._finals), RunKind.FINAL, configuration, conf, reason, None)
+                self._finals.append(row)
+
+    def _trial(
+        self,
+        number: int,
+        kind: RunKind,
+        configuration: Mapping[str, str],
+        conf: Mapping[str, str],
+        reason: str,
+        cap_s: float | None,
+    ) -> TrialRow:
+        self.progress.started(number, kind, reason)
+        row, run = self.runner.run(
+            number,
+            kind,
+            configuration,
+            conf,
+            reason=reason,
+            reserved_mib=self.subject.memory.reserved_mib(configuration),
+            cap_s=cap_s,
+            on_application=self.progress.watching,
+        )
+        if kind is not RunKind.FINAL:
+            self._trials.append(row)
+            self._note_best(row, run.id)
+        self.progress.ended(row)
+        return row
+
+    def _note_best(self, row: TrialRow, run_id: int) -> None:
+        known = [*self.engine.observations(), row.observation()]
+        best = best_of(summarise(known), self.request.slack)
+        if best is not None and dict(best.configuration) == dict(row.configuration):
+            self.store.studies.set_best(self.study.id, run_id)
+
+    def _conf(self, ask: Ask) -> dict[str, str]:
+        return {**self.subject.switched, **ask.configuration}
+
+    def _default_duration_s(self) -> float:
+        return self.engine.observations()[0].duration_s
+
+    def _result(self, interrupted: bool) -> TuneResult:
+        observations = self.engine.observations()
+        default_key = dict(self.subject.default)
+        default = _summary_of(observations, default_key)
+        best = best_of(summarise(observations), self.request.slack)
+        if best is not None and self._finals:
+            default, best = self._judged(default_key, best)
+        conf: dict[str, str] = {}
+        if best is not None and dict(best.configuration) != default_key:
+            conf = {**self.subject.switched, **best.configuration}
+        return TuneResult(
+            study_id=self.study.id,
+            trials=tuple(self._trials),
+            finals=tuple(self._finals),
+            default=default,
+            best=best,
+            conf=conf,
+            interrupted=interrupted,
+        )
+
+    def _judged(self, default_key: Mapping[str, str], best: Summary) -> tuple[Summary | None, Summary]:
+        """Default and best by their final runs alone, which had the same chances."""
+        finals = [row.observation() for row in self._finals]
+        default_finals = _summary_of(finals, default_key)
+        best_finals = _summary_of(finals, best.configuration)
+        if default_finals is None:
+            return default_finals, best
+        if best_finals is None:
+            self.progress.note("the best configuration failed when it was run again; the default stays")
+            return default_finals, default_finals
+        slow = best_finals.duration_s > (1.0 + self.request.slack) * default_finals.duration_s
+        if slow or best_finals.gib_seconds >= default_finals.gib_seconds:
+            self.progress.note("the best configuration did not hold when it was run again; the default stays")
+            return default_finals, default_finals
+        return default_finals, best_finals
+
+
+def _summary_of(observations: Iterable[Observation], configuration: Mapping[str, str]) -> Summary | None:
+    wanted = dict(configuration)
+    return next((s for s in summarise(observations) if dict(s.configuration) == wanted), None)
+
+
+def open_study(store: Store, job_id: int, request: TuneRequest, subject: TuneSubject, progress: Progress) -> Study:
+    """A new study, or the interrupted one that is to be gone on with.
+
+    Raises:
+        InputError: there is none to go on with.
+    """
+    swept = store.sweep(now=time.time())
+    if swept.runs:
+        progress.note(f"{len(swept.runs)} run(s) of a yarntune that is gone are marked as lost")
+    found = store.studies.find_resumable(job_id, subject.space.hash)
+    if request.resume:
+        resumed = store.studies.resume(found.id) if found else None
+        if resumed is None:
+            raise InputError(
+                "there is no interrupted search for this job on a cluster of this size",
+                "start a new one: the same command without --resume",
+            )
+        return resumed
+    if found is not None:
+        progress.note(f"an interrupted search (study {found.id}) is in the store; --resume would go on with it")
+    return store.studies.start(
+        NewStudy(
+            job_id=job_id,
+            space_hash=subject.space.hash,
+            seed=request.seed,
+            slack=request.slack,
+            trials_wanted=request.trials,
+            created_at=time.time(),
+            pinned=subject.pinned,
+            limits=asdict(subject.limits),
+        )
+    )
+
+
+def open_engine(settings: Settings, subject: TuneSubject, request: TuneRequest, study: Study) -> SearchEngine:
+    """The search of a study, with what it has seen so far."""
+    engine = SearchEngine(
+        space=subject.space,
+        memory=subject.memory,
+        slack=request.slack,
+        seed=study.seed,
+        start=start_proposals(subject.space, subject.limits, subject.default),
+    )
+    engine.open(optuna_url(settings), f"yarntune-{study.id}-{subject.space.hash}", optuna_schema_lock(settings))
+    return engine
