@@ -169,6 +169,10 @@ class ParamSpec:
             return f"{float(value):.10g}"
         return str(value)
 
+    def with_unit(self, text: str) -> str:
+        """The same size or time with its unit written out; every other text as it is."""
+        return f"{text.strip()}{self.bare_unit}" if self.bare_unit and text.strip().isdecimal() else text
+
     def range_on(self, limits: ClusterLimits) -> Range | None:
         """What the search may take on this cluster; None for a row without bounds (bool, choice).
 
