@@ -121,7 +121,7 @@ def number(document: Document, key: str) -> float | None:
         if isinstance(value, (bool, dict, list)):
             raise ValueError
         result = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise YarnProtocolError(f"{key!r} is {excerpt(str(value))}, where a number was expected") from None
     return result if math.isfinite(result) else None
 

@@ -22,6 +22,7 @@ from tuner.yarn.fields import (
     text,
 )
 from tuner.yarn.model import (
+    FINAL_STATES,
     Application,
     ClusterInfo,
     ClusterMetrics,
@@ -145,7 +146,7 @@ def _application(item: Document) -> Application:
         memory_seconds=integer(item, "memorySeconds"),
         vcore_seconds=integer(item, "vcoreSeconds"),
         allocated=_allocated(item),
-        running_containers=_known(item, "runningContainers"),
+        running_containers=None if _ended(item) else _known(item, "runningContainers"),
         preempted=Resource(count(item, "preemptedResourceMB"), count(item, "preemptedResourceVCores")),
         preempted_containers=count(item, "numNonAMContainerPreempted") + count(item, "numAMContainerPreempted"),
         preempted_memory_seconds=count(item, "preemptedMemorySeconds"),
@@ -156,14 +157,19 @@ def _application(item: Document) -> Application:
 
 
 def _known(item: Document, key: str) -> int | None:
-    # The ResourceManager writes -1 for "does not apply", as for what a finished application holds.
+    # The ResourceManager writes -1 for "does not apply".
     value = integer(item, key)
     return None if value is None or value < 0 else value
 
 
+def _ended(item: Document) -> bool:
+    # Then some versions write -1, some 0, some what it held last, and for a moment so do all.
+    return text(item, "state") in FINAL_STATES
+
+
 def _allocated(item: Document) -> Resource | None:
     memory_mib, vcores = _known(item, "allocatedMB"), _known(item, "allocatedVCores")
-    return None if memory_mib is None else Resource(memory_mib, vcores or 0)
+    return None if memory_mib is None or _ended(item) else Resource(memory_mib, vcores or 0)
 
 
 def scheduler_conf(document: Document) -> SchedulerConf:
