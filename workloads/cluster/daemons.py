@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from workloads.cluster.config import HOST, MARKER_VARIABLE
@@ -21,6 +21,7 @@ _SPARK_JARS = (
     "jcl-over-slf4j-*",
     "commons-logging-*",
     "snappy-java-*",
+    "leveldbjni-all-*",
 )
 _HEAP = {RESOURCE_MANAGER: "512m", NODE_MANAGER: "256m", RM_ADMIN: "128m"}
 # Start-up and memory count here, throughput does not: the first compiler only, one collector thread.
@@ -38,10 +39,15 @@ _OPTIONS = (
 _INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 
 
-def class_path(jars: Sequence[Path], spark_jars: Path) -> list[str]:
+def class_path(jars: Sequence[Path], spark_jars: Path) -> tuple[Path, ...]:
     """The jars of a daemon: the fetched ones first, then those of pyspark; the configuration folder goes last."""
     from_spark = [path for pattern in _SPARK_JARS for path in sorted(spark_jars.glob(f"{pattern}.jar"))]
-    return [str(path) for path in (*jars, *from_spark)]
+    return (*jars, *from_spark)
+
+
+def inherited_environment() -> dict[str, str]:
+    """What of the caller's environment daemons see."""
+    return {name: os.environ[name] for name in _INHERITED if name in os.environ}
 
 
 def environment(java: Java, marker: Path) -> dict[str, str]:
@@ -51,9 +57,8 @@ def environment(java: Java, marker: Path) -> dict[str, str]:
         java: its home is handed on to containers, which start their JVMs from it.
         marker: the cluster's folder.
     """
-    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     return {
-        **inherited,
+        **inherited_environment(),
         "JAVA_HOME": str(java.home),
         # Without a UTF-8 locale a JVM 17 cannot open a file whose name has an umlaut.
         "LANG": "C.UTF-8",
@@ -64,10 +69,15 @@ def environment(java: Java, marker: Path) -> dict[str, str]:
     }
 
 
-def command(
-    main_class: str, java: Java, jars: Sequence[str], conf: Path, *, properties: Mapping[str, str] | None = None
-) -> list[str]:
-    """The command line of one of Hadoop's mains, with its configuration folder last on the class path."""
-    definitions = [f"-D{name}={value}" for name, value in (properties or {}).items()]
-    options = [f"-Xmx{_HEAP[main_class]}", *_OPTIONS, *definitions]
-    return [str(java.executable), *options, "-cp", os.pathsep.join([*jars, str(conf)]), main_class]
+def command(main_class: str, java: Java, jars: Sequence[Path], conf: Path, *, options: Sequence[str] = ()) -> list[str]:
+    """The command line of one of Hadoop's mains, with its configuration folder last on the class path.
+
+    Args:
+        main_class: one of the constants of this module.
+        java: what it runs on.
+        jars: see :func:`class_path`.
+        conf: the configuration folder.
+        options: more JVM options; where two contradict each other these hold.
+    """
+    options = [f"-Xmx{_HEAP[main_class]}", *_OPTIONS, *options]
+    return [str(java.executable), *options, "-cp", os.pathsep.join(map(str, (*jars, conf))), main_class]

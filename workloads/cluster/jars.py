@@ -2,19 +2,22 @@
 
 They are named by coordinates and pinned by SHA-256, and fetched with Maven where it is there, else with the Ivy that
 comes with pyspark, both with their own defaults (mirrors, proxies, credentials), into a cache outside the clone.
-``python -m workloads.cluster.jars`` fetches them and says nothing new when all is there.
+``python -m workloads.cluster.jars`` fetches them, makes the class-data archives, and does nothing when all is there.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +30,6 @@ from workloads.cluster.java import Java, find_java
 
 LOCK_TIMEOUT_S = 900.0
 FETCH_TIMEOUT_S = 600.0
-# Fixed, and old enough for any ZIP: the bytes of the jar made here must not depend on when it was made.
 _STAMP_FILE = "verified.json"
 
 
@@ -80,6 +82,19 @@ JARS: tuple[Jar, ...] = (
     ),
 )
 
+# The shaded jar renamed the leveldb library's packages in the class that uses it, but left the library out. This is the
+# same class as it was before; `extract_leveldb_classes` takes it from here, and pyspark has the library.
+LEVELDB_STORE = Jar(
+    "org.apache.hadoop",
+    "hadoop-yarn-server-resourcemanager",
+    "3.5.0",
+    "ca92ea7f3b870fd7cd3225caa15707c6f3c6da9c107465f02f2e02e5e8f1706d",
+)
+_LEVELDB_CLASSES = re.compile(
+    r"org/apache/hadoop/yarn/server/resourcemanager/"
+    r"(DBManager|scheduler/capacity/conf/LeveldbConfigurationStore)(\$\w+)?\.class"
+)
+
 # A fetcher puts the wanted jars into a folder; whatever it could not get is simply not there afterwards.
 Fetcher = Callable[[Sequence[Jar], Path, Java], str]
 
@@ -124,6 +139,9 @@ def ensure_jars(
         with FileLock(folder / ".lock", timeout=LOCK_TIMEOUT_S):
             wanted = _verify(folder, jars)
             if wanted:
+                for left in folder.glob(".fetch-*"):
+                    # Of a process that was killed; nobody else is at work while the lock is held.
+                    shutil.rmtree(left, ignore_errors=True)
                 _fetch(wanted, folder, note)
     except Timeout:
         raise YarntuneError(
@@ -134,6 +152,22 @@ def ensure_jars(
             f"the cache of jars cannot be written: {error}", "set YARNTUNE_CACHE_DIR to a folder that can be"
         ) from error
     return tuple(folder / jar.filename for jar in jars)
+
+
+def extract_leveldb_classes(settings: Settings) -> Path:
+    """The folder with the classes of the leveldb configuration store; it goes first on the class path."""
+    (jar,) = ensure_jars(settings, jars=(LEVELDB_STORE,))
+    folder = jar_folder(settings) / f"leveldb-store-{LEVELDB_STORE.version}"
+    if not folder.is_dir():
+        with tempfile.TemporaryDirectory(
+            prefix=".leveldb-", dir=jar_folder(settings), ignore_cleanup_errors=True
+        ) as staging:
+            with zipfile.ZipFile(jar) as archive:
+                archive.extractall(staging, [name for name in archive.namelist() if _LEVELDB_CLASSES.fullmatch(name)])
+            # Another process may have been as fast; its folder is the same.
+            with contextlib.suppress(OSError):
+                Path(staging).rename(folder)
+    return folder
 
 
 def _stamp_of(path: Path) -> list[int]:
@@ -298,8 +332,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing when all is there")
     quiet = parser.parse_args(arguments).quiet
+
+    def note(text: str) -> None:
+        print(f"jars: {text}", flush=True)
+
     try:
-        paths = ensure_jars(Settings.from_environment(), note=lambda text: print(f"jars: {text}", flush=True))
+        settings = Settings.from_environment()
+        paths = ensure_jars(settings, jars=(*JARS, LEVELDB_STORE), note=note)
+        # Not at the top: it starts clusters, for which it needs this module.
+        from workloads.cluster.training import ensure_archives
+
+        ensure_archives(settings, note=note)
     except YarntuneError as error:
         print(f"error: {error.message}", file=sys.stderr)
         if error.hint:

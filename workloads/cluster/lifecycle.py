@@ -14,8 +14,9 @@ from pathlib import Path
 
 from tuner.errors import ClusterError
 from tuner.settings import Settings
-from workloads.cluster import config, daemons, processes
-from workloads.cluster.jars import ensure_jars, pyspark_home
+from workloads.cluster import archives, config, daemons, processes
+from workloads.cluster.archives import Tuning
+from workloads.cluster.jars import ensure_jars, extract_leveldb_classes, pyspark_home
 from workloads.cluster.java import MINIMUM_VERSION, Java, find_java, java_version
 from workloads.cluster.layout import Layout, write_text
 from workloads.cluster.probe import ask
@@ -44,10 +45,13 @@ class _Launch:
     layout: Layout
     ports: config.Ports
     java: Java
-    jars: tuple[str, ...]
+    jars: tuple[Path, ...]
+    tuning: Tuning
 
 
-def start(spec: ClusterSpec, settings: Settings, *, note: Note = lambda _: None) -> RunningCluster:
+def start(
+    spec: ClusterSpec, settings: Settings, *, note: Note = lambda _: None, tuning: Tuning | None = None
+) -> RunningCluster:
     """Starts a cluster, or returns the one that is up already.
 
     What a crash or a reboot left of it is ended and cleaned first. If it cannot be started, or this call is
@@ -57,6 +61,7 @@ def start(spec: ClusterSpec, settings: Settings, *, note: Note = lambda _: None)
         spec: what it is asked to be.
         settings: names the state folder and the cache.
         note: told what is going on.
+        tuning: laid over the settings of a cluster that has to be started; the class-data archives by default.
 
     Raises:
         ClusterError: one of the same name and another shape is up, or a daemon does not start; the message has the
@@ -75,10 +80,14 @@ def start(spec: ClusterSpec, settings: Settings, *, note: Note = lambda _: None)
             return running
         java = find_java()
         jars = daemons.class_path(ensure_jars(settings, note=note), pyspark_home() / "jars")
+        if tuning is None:
+            tuning = archives.tuning(settings, java, jars, pyspark_home())
+        if spec.store == "leveldb":
+            jars = (extract_leveldb_classes(settings), *jars)
         _end_all(layout, running)
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return _start_once(_Launch(spec, layout, _free_ports(spec.nodes), java, tuple(jars)))
+                return _start_once(_Launch(spec, layout, _free_ports(spec.nodes), java, jars, tuning))
             except _PortTakenError:
                 note(f"a port was taken by another program, starting again ({attempt} of {ATTEMPTS})")
     raise ClusterError("no free ports could be had", "see which program takes ports on 127.0.0.1 so fast")
@@ -132,7 +141,8 @@ def _write_files(launch: _Launch) -> None:
         shutil.rmtree(layout.store, ignore_errors=True)
     for folder in (layout.hadoop_conf, layout.spark_conf, layout.logs, layout.event_logs, layout.scratch / "staging"):
         folder.mkdir(parents=True, exist_ok=True)
-    core, yarn = config.hadoop_xml(config.core_site(layout)), config.yarn_site(spec, layout, ports)
+    core = config.hadoop_xml(config.core_site(layout))
+    yarn = {**config.yarn_site(spec, layout, ports), **launch.tuning.yarn_properties}
     write_text(layout.hadoop_conf / "core-site.xml", core)
     write_text(layout.hadoop_conf / "yarn-site.xml", config.hadoop_xml(yarn))
     name, text = config.queues_file(spec)
@@ -142,7 +152,10 @@ def _write_files(launch: _Launch) -> None:
         conf.mkdir(parents=True)
         write_text(conf / "core-site.xml", core)
         write_text(conf / "yarn-site.xml", config.hadoop_xml({**yarn, **config.node_site(spec, layout, ports, number)}))
-    properties = config.spark_properties(layout, pyspark_home(), Path(sys.executable))
+    properties = {
+        **config.spark_properties(layout, pyspark_home(), Path(sys.executable)),
+        **launch.tuning.spark_properties,
+    }
     write_text(layout.spark_conf / "spark-defaults.conf", config.spark_defaults(properties))
     write_text(layout.scratch / "log4j2.properties", config.log4j_properties())
 
@@ -159,11 +172,13 @@ def _spawn_all(launch: _Launch) -> tuple[ProcessRecord, ...]:
     for role, main_class, conf in roles:
         log = layout.logs / f"{role}.log"
         log.unlink(missing_ok=True)
-        properties = {
-            "yarntune.log": str(log),
-            "log4j2.configurationFile": (layout.scratch / "log4j2.properties").as_uri(),
-        }
-        command = daemons.command(main_class, launch.java, launch.jars, conf, properties=properties)
+        options = (
+            *(option.replace("{role}", role) for option in launch.tuning.daemon_options),
+            f"-Dyarntune.log={log}",
+            f"-Djava.io.tmpdir={layout.scratch}",
+            f"-Dlog4j2.configurationFile={(layout.scratch / 'log4j2.properties').as_uri()}",
+        )
+        command = daemons.command(main_class, launch.java, launch.jars, conf, options=options)
         process = processes.spawn(command, environment, layout.scratch, log.with_suffix(".out"))
         records.append(ProcessRecord(role, process.pid, process.create_time(), str(log)))
     return tuple(records)
