@@ -103,7 +103,7 @@ def _history_text(job: Job, studies: list[Study], runs: list[Run]) -> str:
     if not runs:
         return f"{title}\nIt has no runs yet."
     best = {study.best_run_id for study in studies}
-    header = ("RUN", "KIND", "STATE", "SUBMITTED", "WAIT S", "RUN S", "TOTAL S", "GIB S", "APPLICATION", "")
+    header = ("RUN", "KIND", "STATE", "SUBMITTED", "WAIT S", "RUN S", "TOTAL S", "GIB S", "APPLICATION", "NOTE")
     failures = [f"run {run.id}: {run.failure}" for run in runs if run.failure]
     return "\n".join([title, render_table(header, [_run_row(run, run.id in best) for run in runs]), *failures])
 

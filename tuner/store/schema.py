@@ -37,20 +37,19 @@ class AnyText(sa.types.TypeDecorator[str]):
 
 
 class Real(sa.types.TypeDecorator[float]):
-    """A finite number, a ``float`` on the way back too.
-
-    SQLite would store NaN as NULL without a word, and gives a whole number back from RETURNING as an ``int``.
-    """
+    """A finite number; a ``float`` on the way back, where SQLite's RETURNING gives an ``int`` for a whole number."""
 
     impl = sa.Double
     cache_ok = True
 
     def process_bind_param(self, value: float | None, dialect: sa.Dialect) -> float | None:  # noqa: ARG002, D102
-        if value is None:
-            return None
-        if not math.isfinite(value):
+        if value is not None and not math.isfinite(value):
+            # SQLite would store NaN as NULL without a word.
             raise ValueError(f"{value} is not a finite number")
-        return float(value)
+        return value
+
+    def process_result_value(self, value: float | None, dialect: sa.Dialect) -> float | None:  # noqa: ARG002, D102
+        return None if value is None else float(value)
 
 
 def _enum(values: type[StrEnum]) -> sa.Enum:

@@ -33,7 +33,8 @@ from tuner.store import (
     open_store,
     schema_status,
 )
-from tuner.store.connection import connect
+from tuner.store import connection as store_connection
+from tuner.store.connection import connect, create_file
 
 PROCESSES = 20
 RUNS_EACH = 5
@@ -216,15 +217,32 @@ def test_a_process_killed_while_it_makes_the_schema_leaves_it_to_the_next(settin
         assert store.jobs.count() == 0
 
 
-def test_a_reader_goes_on_while_somebody_writes(settings: Settings) -> None:
-    with open_store(settings) as store, connect(settings.database_url) as other, other.write() as connection:
-        connection.execute(
-            sa.text(
-                "INSERT INTO yarntune_job (key, name, program, arguments_shape, created_at) "
-                "VALUES ('k', 'n', 'p', '', 0)"
-            )
-        )
-        assert store.jobs.count() == 0
+def test_a_writer_does_not_wait_for_readers(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_connection, "BUSY_TIMEOUT_S", 0.05)
+    with open_store(settings) as store, connect(settings.database_url) as other, other.read() as connection:
+        count = sa.text("SELECT count(*) FROM yarntune_job")
+        assert connection.execute(count).scalar_one() == 0
+        store.jobs.get_or_create(NewJob(key="k", name="n", program="p"), now=NOW)
+        assert store.jobs.count() == 1
+
+
+def test_a_writer_that_reads_first_is_not_overtaken(tmp_path: Path) -> None:
+    """SQLite tells a reader that turns writer "database is locked" at once, if another one wrote in between."""
+    with connect(f"sqlite:///{tmp_path / 'store.db'}") as database, ThreadPoolExecutor(4) as pool:
+        create_file(database)
+        database.use_write_ahead_log()
+        with database.write() as connection:
+            connection.execute(sa.text("CREATE TABLE counter (value INTEGER)"))
+            connection.execute(sa.text("INSERT INTO counter VALUES (0)"))
+
+        def count_up(_: int) -> None:
+            with database.write() as connection:
+                value = connection.execute(sa.text("SELECT value FROM counter")).scalar_one()
+                connection.execute(sa.text("UPDATE counter SET value = :next"), {"next": value + 1})
+
+        list(pool.map(count_up, range(40)))
+        with database.read() as connection:
+            assert connection.execute(sa.text("SELECT value FROM counter")).scalar_one() == 40
 
 
 def test_the_runs_of_a_job_are_found_without_reading_them_all(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import sqlite3
@@ -205,3 +206,10 @@ def test_optuna_s_tables_are_side_by_side_with_ours(settings: Settings) -> None:
     storage = RDBStorage(optuna_url(replace(settings)))
     assert storage.get_all_studies() == []
     storage.engine.dispose()
+
+
+def test_the_migrations_are_packages_so_that_a_wheel_holds_them() -> None:
+    spec = importlib.util.find_spec("tuner.store.migrations.versions")
+    assert spec is not None
+    assert spec.origin is not None
+    assert Path(spec.origin) == MIGRATIONS / "versions" / "__init__.py"

@@ -49,6 +49,12 @@ class TestJobs:
         assert (job.name, job.created_at) == ("daily", NOW)
         assert store.jobs.count() == 1
 
+    def test_a_job_that_another_process_made_just_now_is_the_same_job(
+        self, store: Store, job: Job, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(store.jobs, "by_key", lambda _: None)  # looked before the other one had written
+        assert store.jobs.get_or_create(NewJob(key="k1", name="late", program="p"), now=NOW) == job
+
     def test_a_job_is_found_by_key_before_id_before_name(self, store: Store, job: Job) -> None:
         named_as_the_id = store.jobs.get_or_create(NewJob(key="k2", name=str(job.id), program="p"), now=NOW)
         keyed_as_an_id = store.jobs.get_or_create(NewJob(key="2", name="n", program="p"), now=NOW)
@@ -113,7 +119,9 @@ class TestRuns:
         assert (ended.state, ended.wait_s, ended.run_s, ended.duration_s) == (RunState.SUCCEEDED, 10.5, 59.5, 70.0)
         assert (ended.memory_seconds, ended.vcore_seconds, ended.metrics) == (2**45, 140, {"gc_s": 0.25})
         assert (ended.input_bytes, ended.spark_version) == (10, "4.3.0")
-        assert type(ended.duration_s) is float
+
+    def test_times_are_floats_however_they_were_given(self, store: Store, new_run: MakeRun) -> None:
+        assert type(store.runs.start(new_run(submitted_at=1_800_000_000)).submitted_at) is float
 
     def test_the_first_answer_stays(self, store: Store, new_run: MakeRun) -> None:
         run = store.runs.start(new_run())

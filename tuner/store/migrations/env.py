@@ -11,8 +11,6 @@ context.configure(
     target_metadata=metadata,
     # Optuna's own is called alembic_version, and may be in the same database.
     version_table=VERSION_TABLE,
-    # SQLite can roll back a change of the schema, which Alembic does not take for granted.
-    transactional_ddl=True,
     render_as_batch=True,
 )
 with context.begin_transaction():
