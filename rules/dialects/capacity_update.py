@@ -10,6 +10,8 @@ from rules.model import ROOT, PropertyChange, Queue, QueueTree
 from tuner.errors import InputError
 from tuner.yarn.schedulerconf import Params, SchedulerConfUpdate
 
+_POLICY = "ordering-policy"
+
 
 def changes(current: Mapping[str, str], proposed: Mapping[str, str]) -> tuple[PropertyChange, ...]:
     """What differs between two configurations, in the order of the proposed one, then what is only in the current."""
@@ -48,7 +50,7 @@ def update_between(current: Mapping[str, str], proposed: Mapping[str, str]) -> S
         update={
             queue.path: parameters
             for queue in after.tree
-            if queue.path not in added and (parameters := _updates(queue, before.tree, differing))
+            if (parameters := {**_updates(queue, before.tree, differing), **_lost_policy(queue, before.tree)})
         },
         global_updates={
             name: value
@@ -63,7 +65,9 @@ def _own(queue: Queue, proposed: Mapping[str, str]) -> Params:
     return {suffix: proposed[queue_property(queue.path, suffix)] for suffix in queue.properties if suffix != "queues"}
 
 
-def _updates(queue: Queue, before: QueueTree, differing: Mapping[str, str | None]) -> Params:
+def _updates(queue: Queue, before: QueueTree, differing: Mapping[str, str | None]) -> dict[str, str | None]:
+    if queue.path not in before:
+        return {}
     suffixes = dict.fromkeys([*queue.properties, *before[queue.path].properties])
     found = {
         suffix: differing[full]
@@ -77,6 +81,18 @@ def _updates(queue: Queue, before: QueueTree, differing: Mapping[str, str | None
     return found
 
 
+def _lost_policy(queue: Queue, before: QueueTree) -> dict[str, str | None]:
+    """The order of a queue that gets its first children: the RM drops it then, so it is set once more.
+
+    Source: ``ConfigurationUpdateAssembler.addQueue`` and ``removeQueue``, since a leaf's order is none for a parent.
+    """
+    old = before[queue.path].children if queue.path in before else ()
+    kept = [child for child in old if child in queue.children]
+    if kept or old == queue.children or _POLICY not in queue.properties:
+        return {}
+    return {_POLICY: queue.properties[_POLICY]}
+
+
 def apply_update(current: Mapping[str, str], update: SchedulerConfUpdate) -> dict[str, str]:
     """The configuration that an update makes of another one, in the ResourceManager's order of things.
 
@@ -87,20 +103,29 @@ def apply_update(current: Mapping[str, str], update: SchedulerConfUpdate) -> dic
         _list_child(result, path, present=False)
         for name in [name for name in result if name.startswith(f"{PREFIX}{path}.")]:
             del result[name]
-    for path in update.add:
+    for path, parameters in update.add.items():
         _list_child(result, path, present=True)
-    for name, value in update.properties().items():
+        _set(result, {queue_property(path, suffix): value for suffix, value in parameters.items()})
+    for path, parameters in update.update.items():
+        _set(result, {queue_property(path, suffix): value for suffix, value in parameters.items()})
+    _set(result, update.global_updates)
+    return result
+
+
+def _set(result: dict[str, str], values: Params) -> None:
+    for name, value in values.items():
         if value:
             result[name] = value
         else:
             result.pop(name, None)
-    return result
 
 
 def _list_child(result: dict[str, str], path: str, *, present: bool) -> None:
     parent, _, name = path.rpartition(".")
     full = queue_property(parent, "queues")
     names = [child for child in split_names(result.get(full, "")) if child != name] + ([name] if present else [])
+    if len(names) == int(present):  # the first child came, or the last one went
+        result.pop(queue_property(parent, _POLICY), None)
     if names:
         result[full] = ",".join(names)
     else:

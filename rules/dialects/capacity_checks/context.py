@@ -122,8 +122,9 @@ class Context:
 
     def acts_as_parent(self, queue: Queue) -> bool:
         """Whether a queue is, or may become, the parent of others and takes no applications itself."""
-        creates = ("auto-create-child-queue.enabled", "auto-queue-creation-v2.enabled")
-        return bool(queue.children) or any(queue.properties.get(name, "").lower() == "true" for name in creates)
+        # A queue that reservations are planned for holds a child for each of them (PlanQueue).
+        switches = ("auto-create-child-queue.enabled", "auto-queue-creation-v2.enabled", "reservable")
+        return bool(queue.children) or any(queue.properties.get(name, "").lower() == "true" for name in switches)
 
     def state(self, queue: Queue) -> QueueState:
         """The state that a queue starts in: its own, else the nearest ancestor's, else RUNNING."""

@@ -201,6 +201,8 @@ CASES: tuple[Case, ...] = (
     _case("queue-mapping", "refuses", _NESTED, {"queue-mappings": "u:bob:root.a"}),
     _case("queue-mapping", "refuses", _NESTED, {"queue-mappings": "u:%user:root.default.%user"}),
     _case("mapping-format", "refuses", _TWO, {"mapping-rule-format": "xml"}),
+    _case("leaf-became-parent", "refuses", _TWO, {"root.default.reservable": "true"}),
+    _case("ordering-policy", "refuses", _NESTED, {"root.a.ordering-policy": "fifo"}),
     _case("reservable-parent", "refuses", _TWO, {"root.reservable": "true"}),
     _case("auto-creation", "takes", _NESTED, {"root.a.auto-create-child-queue.enabled": "true"}),
     _case("deleted-while-running", "refuses", {"root.queues": "a", "root.a.capacity": "100"}),
