@@ -17,8 +17,8 @@ from tuner.spark.params import Value
 ReservedMemory = Callable[[Mapping[str, str]], float | None]
 """MiB that YARN would reserve for a configuration; None where it would never be granted."""
 
-SPREAD_CANDIDATES = 1024
-LOCAL_CANDIDATES = 256
+SPREAD_CANDIDATES = 512
+LOCAL_CANDIDATES = 128
 LOCAL_STEP = 0.15
 KEEP_DEFAULT = 0.5
 """Chance that a property of a spread candidate keeps its default."""

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tuner.search.simulated import MEMORY, SimulatedJob, space
+from tuner.search.engine import SearchEngine
+from tuner.search.objective import TrialState, best_of, summarise
+from tuner.search.start import start_proposals
+
+SPACE = space()
+DEFAULT = SPACE.render(SPACE.point_of({}))
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'store.db'}"
+
+
+@contextlib.contextmanager
+def opened(url: str, *, seed: int = 1, start: bool = True) -> Iterator[SearchEngine]:
+    proposals = start_proposals(SPACE, MEMORY.limits, DEFAULT) if start else []
+    engine = SearchEngine(SPACE, MEMORY, 0.05, seed, proposals)
+    engine.open(url, "study", contextlib.nullcontext())
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def search(engine: SearchEngine, job: SimulatedJob, trials: int) -> None:
+    if not engine.observations():
+        engine.record(job.run(DEFAULT))
+    while len(engine.observations()) < trials:
+        ask = engine.ask()
+        assert ask is not None
+        engine.tell(ask.number, job.run(ask.configuration))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_ten_runs_find_a_configuration_near_the_best(url: str, seed: int) -> None:
+    """The best that there is: one executor, 4 cores, 1216 MiB of heap for 300 MiB a task: 2 containers, 3 GiB."""
+    job = SimulatedJob(noise=0.02, seed=seed)
+    with opened(url, seed=seed, start=False) as engine:
+        search(engine, job, 10)
+        best = best_of(summarise(engine.observations()), 0.05)
+    assert best is not None
+    assert job.cost(best.configuration) < 0.5 * job.cost(DEFAULT)
+    assert job.time_s(best.configuration) < 1.05 * job.time_s(DEFAULT)
+
+
+def test_the_same_seed_asks_the_same(tmp_path: Path) -> None:
+    asked = []
+    for run in ("a", "b"):
+        with opened(f"sqlite:///{tmp_path / run}.db", seed=7, start=False) as engine:
+            search(engine, SimulatedJob(noise=0.0, seed=0), 5)
+            asked.append([o.configuration for o in engine.observations()])
+    assert asked[0] == asked[1]
+
+
+def test_start_proposals_come_first_and_in_order(url: str) -> None:
+    job = SimulatedJob(noise=0.0, seed=0)
+    with opened(url) as engine:
+        engine.record(job.run(DEFAULT))
+        reasons = []
+        for _ in range(4):
+            ask = engine.ask()
+            assert ask is not None
+            reasons.append(ask.reason)
+            engine.tell(ask.number, job.run(ask.configuration))
+    assert reasons[:3] == [
+        "same executors in containers of half the size",
+        "one executor on each node, with all of its cores",
+        "a single executor with all cores of a node",
+    ]
+    assert reasons[3].startswith("model expects")
+
+
+def test_a_failed_configuration_is_not_tried_again_and_never_wins(url: str) -> None:
+    job = SimulatedJob(noise=0.0, seed=0, failing_heap_mib=700)
+    with opened(url, start=False) as engine:
+        search(engine, job, 10)
+        observations = engine.observations()
+    tried = [o.key for o in observations]
+    assert len(set(tried)) == len(tried)
+    failed = [o for o in observations if o.state is TrialState.FAILED]
+    assert failed, "the smallest heaps look best until they fail"
+    best = best_of(summarise(observations), 0.05)
+    assert best is not None
+    assert int(best.configuration["spark.executor.memory"].removesuffix("m")) >= 700
+
+
+def test_an_interrupted_search_goes_on_where_it_was(url: str) -> None:
+    job = SimulatedJob(noise=0.0, seed=0)
+    with opened(url) as engine:
+        search(engine, job, 3)
+        before = engine.observations()
+        lost = engine.ask()
+        assert lost is not None
+    # The process dies here, with a trial that never got its answer.
+    with opened(url) as engine:
+        assert engine.observations() == before
+        again = engine.ask()
+        assert again is not None
+        assert again.number == lost.number + 1
+        assert again.configuration == lost.configuration, "nothing was learnt about it, so it is still worth a run"
+        engine.tell(again.number, job.run(again.configuration))
+        search(engine, job, 5)
+        assert len(engine.observations()) == 5
+
+
+def test_an_abandoned_trial_is_no_observation(url: str) -> None:
+    with opened(url) as engine:
+        engine.record(SimulatedJob(noise=0.0, seed=0).run(DEFAULT))
+        ask = engine.ask()
+        assert ask is not None
+        engine.abandon(ask.number)
+        assert len(engine.observations()) == 1
+
+
+def test_what_is_run_fills_its_containers(url: str) -> None:
+    job = SimulatedJob(noise=0.0, seed=0)
+    with opened(url) as engine:
+        search(engine, job, 6)
+        for observation in engine.observations()[1:]:
+            heap, overhead = (
+                int(observation.configuration[name].removesuffix("m"))
+                for name in ("spark.executor.memory", "spark.executor.memoryOverhead")
+            )
+            assert (heap + overhead) % MEMORY.limits.increment_mib == 0
