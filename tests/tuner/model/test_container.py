@@ -101,6 +101,7 @@ class TestGrant:
             (512, 512, 1024, 1024),  # Fair: a minimum of its own
             (1500, 512, 512, 1536),
             (100, 1024, 1024, 1024),
+            (600, 2048, 512, 2048),  # the minimum holds where it is above the increment
             (8000, 3000, 3000, 8192),  # rounding up stops at the largest container
         ],
     )
