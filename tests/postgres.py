@@ -75,7 +75,8 @@ def _serve(programs: Path, folder: Path) -> Iterator[PostgresServer]:
     data = folder / "data"
     subprocess.run(
         [
-            *(*prefix, programs / "initdb", "-D", data, "-U", "yarntune", "--pwfile", password_file),
+            *prefix,
+            *(programs / "initdb", "--pgdata", data, "--username", "yarntune", "--pwfile", password_file),
             *("--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync"),
         ],
         check=True,

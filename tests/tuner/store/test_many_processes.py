@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.tuner.store.conftest import NOW, settings_for
+from tests.tuner.store.worker import RUNS_EACH, TIMEOUT_S, open_and_write
 from tuner.settings import Settings
 from tuner.store import (
     Job,
@@ -25,7 +25,6 @@ from tuner.store import (
     NewRun,
     NewStudy,
     RunKind,
-    RunOutcome,
     RunState,
     SchemaState,
     Store,
@@ -37,26 +36,6 @@ from tuner.store import connection as store_connection
 from tuner.store.connection import connect, create_file
 
 PROCESSES = 20
-RUNS_EACH = 5
-TIMEOUT_S = 120
-
-
-def _open_and_write(url: str, barrier: Barrier, number: int) -> None:
-    settings = settings_for(url)
-    barrier.wait(TIMEOUT_S)
-    with open_store(settings) as store:
-        job = store.jobs.get_or_create(NewJob(key="shared", name="shared", program="p"), now=NOW)
-        for i in range(RUNS_EACH):
-            run = store.runs.start(
-                NewRun(
-                    job_id=job.id,
-                    kind=RunKind.TRIAL,
-                    configuration={},
-                    arguments=(str(number), str(i)),
-                    submitted_at=NOW,
-                )
-            )
-            store.runs.finish(run.id, RunOutcome(state=RunState.SUCCEEDED, finished_at=NOW))
 
 
 @pytest.mark.slow
@@ -65,7 +44,7 @@ def test_all_may_open_a_new_store_and_write_at_once(settings: Settings) -> None:
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(PROCESSES)
     processes = [
-        context.Process(target=_open_and_write, args=(settings.database_url, barrier, i)) for i in range(PROCESSES)
+        context.Process(target=open_and_write, args=(settings.database_url, barrier, i)) for i in range(PROCESSES)
     ]
     for process in processes:
         process.start()
