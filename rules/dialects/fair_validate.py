@@ -8,7 +8,7 @@ listed in ``docs/fair-scheduler.md``.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from rules.dialects.fair import PLACEMENT_TAG, QUEUE_TAGS, USER_TAG, AllocationFile, trim_queue_name
@@ -341,3 +341,15 @@ def _preemption(allocations: AllocationFile, site: FairSite) -> Iterator[Finding
     if not site.preemption and timeouts:
         message = f"{timeouts[0]} has no effect while yarn.scheduler.fair.preemption is false"
         yield _warning(None, timeouts[0], "fair-preemption-off", message)
+
+
+REFUSED_BY_RM = frozenset(
+    {"fair-value", "fair-default-policy", "fair-leaf-only", "fair-resource-type", "fair-root-alone", "fair-placement"}
+)
+"""The ids of errors with which the ResourceManager does not take the file; with the others it runs."""
+
+
+def refusal(findings: Iterable[Finding]) -> Finding | None:
+    """The first finding for which the ResourceManager would not take the file; None where it would."""
+    errors = (finding for finding in findings if finding.severity is Severity.ERROR)
+    return next((finding for finding in errors if finding.rule_id in REFUSED_BY_RM), None)

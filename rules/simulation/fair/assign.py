@@ -1,0 +1,228 @@
+"""One beat of a node: who gets the next container on it (``FairScheduler.attemptScheduling``)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rules.simulation.compiled import compiled
+from rules.simulation.fair.apps import add_used
+from rules.simulation.fair.order import make_heap, pop_heap
+from rules.simulation.fair.state import DRF, app_at, cluster_of, heap_at, plan_of, queue_at, running_at
+from rules.simulation.jobs import grant
+from rules.simulation.tables import ask_at, job_at, node_at
+
+__all__ = ["attempt_scheduling", "is_below", "unreserve"]
+
+# What an assignment comes to.
+_NOTHING, _ASSIGNED, _RESERVED = range(3)
+
+
+@compiled
+def attempt_scheduling(state: Any, node_row: int) -> None:
+    """A reserved node serves its reservation; another one gives out containers while it may."""
+    node = node_at(state, node_row)
+    if node.reserved_by < 0 or not _serve_reservation(state, node_row):
+        half_memory, half_vcores = int(node.free_memory * 0.5), int(node.free_vcores * 0.5)
+        containers = 0
+        state.assigned_memory = 0
+        state.assigned_vcores = 0
+        while node.reserved_by < 0:
+            if _assign_in_queue(state, 0, node_row) == _NOTHING:
+                break
+            containers += 1
+            if not _goes_on(state, containers, half_memory, half_vcores):
+                break
+    state.free_memory = cluster_of(state).memory - queue_at(state, 0).used_memory
+    state.free_vcores = cluster_of(state).vcores - queue_at(state, 0).used_vcores
+
+
+@compiled
+def _goes_on(state: Any, containers: int, half_memory: int, half_vcores: int) -> bool:
+    """``shouldContinueAssigning``."""
+    cluster = cluster_of(state)
+    if not cluster.multiple:
+        return False
+    if cluster.dynamic:
+        return bool(state.assigned_memory <= half_memory and state.assigned_vcores <= half_vcores)
+    return bool(cluster.most_assigned <= 0 or containers < cluster.most_assigned)
+
+
+@compiled
+def _assign_in_queue(state: Any, q: int, node_row: int) -> int:
+    """``FSParentQueue.assignContainer`` and ``FSLeafQueue.assignContainer``."""
+    queue, plan = queue_at(state, q), plan_of(state, q)
+    if queue.running == 0 or queue.used_memory > plan.most_memory or queue.used_vcores > plan.most_vcores:
+        return _NOTHING
+    if queue.children == 0:
+        return int(_assign_in_leaf(state, q, node_row))
+    begin, length = state.jobs_count + queue.first_child, 0
+    for child in range(queue.first_child, queue.first_child + queue.children):
+        if queue_at(state, child).running > 0:
+            heap_at(state, begin + length).row = child
+            length += 1
+    make_heap(state, False, plan.policy, begin, length)
+    while length > 0:
+        child = pop_heap(state, False, plan.policy, begin, length)
+        length -= 1
+        outcome = _assign_in_queue(state, child, node_row)
+        if outcome != _NOTHING:
+            return int(outcome)
+    return _NOTHING
+
+
+@compiled
+def _assign_in_leaf(state: Any, q: int, node_row: int) -> int:
+    """Applications whose demand at the last update is not what they hold now, in the order of the policy."""
+    queue, policy = queue_at(state, q), plan_of(state, q).policy
+    length = 0
+    for place in range(queue.first_app, queue.first_app + queue.running):
+        app = app_at(state, running_at(state, place).row)
+        wants = app.demand_memory != app.used_memory or app.demand_vcores != app.used_vcores
+        # One that asks for nothing gets nothing; looking at it has no other effect.
+        if wants and (app.pending_memory > 0 or app.pending_vcores > 0):
+            heap_at(state, queue.first_app + length).row = running_at(state, place).row
+            length += 1
+    make_heap(state, True, policy, queue.first_app, length)
+    while length > 0:
+        job = pop_heap(state, True, policy, queue.first_app, length)
+        length -= 1
+        if _is_over_am_share(state, job):
+            continue
+        outcome = _assign_to_app(state, job, node_row)
+        if outcome != _NOTHING:
+            return int(outcome)
+    return _NOTHING
+
+
+@compiled
+def _is_over_am_share(state: Any, job: int) -> bool:
+    """``FSLeafQueue.canRunAppAM``: AMs have a part of the queue's fair share, or where it has none of what is free."""
+    app = app_at(state, job)
+    if app.am_running:
+        return False
+    q = app.queue
+    queue, plan = queue_at(state, q), plan_of(state, q)
+    if not plan.am_limited:
+        return False
+    memory, vcores = queue.share_memory, queue.share_vcores
+    if memory == 0:
+        memory = min(state.free_memory, plan.most_memory)
+    if vcores == 0:
+        vcores = min(state.free_vcores, plan.most_vcores)
+    ask = ask_at(state, job_at(state, job).am_ask)
+    fits_memory = queue.am_memory + ask.memory <= math.ceil(memory * plan.am_share)
+    return not (fits_memory and queue.am_vcores + ask.vcores <= math.ceil(vcores * plan.am_share))
+
+
+@compiled
+def _assign_to_app(state: Any, job: int, node_row: int) -> int:
+    """The first ask, in the order of priorities, that this node could ever hold and the queues have room for."""
+    node = node_at(state, node_row)
+    for ask_row in range(job_at(state, job).am_ask, job_at(state, job).ask_end):
+        if _could_hold(state, job, ask_row, node_row):
+            ask = ask_at(state, ask_row)
+            if ask.memory <= node.free_memory and ask.vcores <= node.free_vcores:
+                _allocate(state, job, ask_row, node_row)
+                return _ASSIGNED
+            return int(_reserve(state, job, ask_row, node_row))
+    return _NOTHING
+
+
+@compiled
+def _could_hold(state: Any, job: int, ask_row: int, node_row: int) -> bool:
+    """``hasContainerForNode``: something is asked for, the whole node is large enough, and all queues have room."""
+    ask, node = ask_at(state, ask_row), node_at(state, node_row)
+    if ask.pending <= 0:
+        return False
+    if cluster_of(state).placeable and (ask.memory > node.memory or ask.vcores > node.vcores):
+        return False
+    q = app_at(state, job).queue
+    while q >= 0:
+        queue, plan = queue_at(state, q), plan_of(state, q)
+        if queue.used_memory + ask.memory > plan.most_memory or queue.used_vcores + ask.vcores > plan.most_vcores:
+            return False
+        q = queue.parent
+    return True
+
+
+@compiled
+def _allocate(state: Any, job: int, ask_row: int, node_row: int) -> None:
+    ask, app = ask_at(state, ask_row), app_at(state, job)
+    app.pending_memory -= ask.memory
+    app.pending_vcores -= ask.vcores
+    app.used_memory += ask.memory
+    app.used_vcores += ask.vcores
+    add_used(state, app.queue, ask.memory, ask.vcores)
+    state.assigned_memory += ask.memory
+    state.assigned_vcores += ask.vcores
+    state.changed = 1
+    if not app.am_running:
+        app.am_running = 1
+        app.am_memory = ask.memory
+        app.am_vcores = ask.vcores
+        queue_at(state, app.queue).am_memory += ask.memory
+        queue_at(state, app.queue).am_vcores += ask.vcores
+    grant(state, job, ask_row, node_row)
+
+
+@compiled
+def is_below(state: Any, policy: int, memory: int, vcores: int, than_memory: int, than_vcores: int) -> bool:
+    """``FSAppAttempt.isUsageBelowShare``: in memory, or with drf in the larger share of the cluster."""
+    if policy != DRF:
+        return bool(memory < than_memory)
+    cluster = cluster_of(state)
+    share = max(memory / cluster.memory, vcores / cluster.vcores)
+    return bool(share < max(than_memory / cluster.memory, than_vcores / cluster.vcores))
+
+
+@compiled
+def _is_large(state: Any, policy: int, memory: int, vcores: int) -> bool:
+    """``isAtLeastReservationThreshold``: in memory, or with drf by the dominant share and then by the other."""
+    cluster = cluster_of(state)
+    if policy != DRF:
+        return bool(memory >= cluster.reservation_memory)
+    a, b = memory / cluster.memory, vcores / cluster.vcores
+    c, d = cluster.reservation_memory / cluster.memory, cluster.reservation_vcores / cluster.vcores
+    dominant, least = max(a, b), max(c, d)
+    return bool(dominant > least or (dominant == least and min(a, b) >= min(c, d)))
+
+
+@compiled
+def _reserve(state: Any, job: int, ask_row: int, node_row: int) -> int:
+    """Keeps the node for an application below its fair share (``isReservable``, ``reservationExceedsThreshold``)."""
+    ask, app, node = ask_at(state, ask_row), app_at(state, job), node_at(state, node_row)
+    policy = plan_of(state, app.queue).policy
+    starved = is_below(state, policy, app.used_memory, app.used_vcores, app.share_memory, app.share_vcores)
+    starved = starved or app.min_starved_memory != 0 or app.min_starved_vcores != 0
+    if not cluster_of(state).reserve or not starved or not _is_large(state, policy, ask.memory, ask.vcores):
+        return _NOTHING
+    if node.reserved_by >= 0 or app.reservations >= cluster_of(state).most_reserved:
+        return _NOTHING
+    node.reserved_by = job
+    node.reserved_ask = ask_row
+    app.reservations += 1
+    return _RESERVED
+
+
+@compiled
+def unreserve(state: Any, node_row: int) -> None:
+    """Gives a reservation up, or ends it as it is served."""
+    node = node_at(state, node_row)
+    app_at(state, node.reserved_by).reservations -= 1
+    node.reserved_by = -1
+
+
+@compiled
+def _serve_reservation(state: Any, node_row: int) -> bool:
+    """``assignReservedContainer``: False where the reservation no longer holds, so that the beat goes on."""
+    node = node_at(state, node_row)
+    job, ask_row = node.reserved_by, node.reserved_ask
+    if not _could_hold(state, job, ask_row, node_row) or _is_over_am_share(state, job):
+        unreserve(state, node_row)
+        return False
+    ask = ask_at(state, ask_row)
+    if ask.memory <= node.free_memory and ask.vcores <= node.free_vcores:
+        unreserve(state, node_row)
+        _allocate(state, job, ask_row, node_row)
+    return True

@@ -1,0 +1,147 @@
+"""How the Fair Scheduler plugs into the event loop (see :mod:`rules.simulation`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.extending import overload
+
+from rules.simulation import hooks
+from rules.simulation.compiled import compiled, is_state
+from rules.simulation.fair.apps import add_app, add_used, let_all_run, remove_app
+from rules.simulation.fair.assign import attempt_scheduling, unreserve
+from rules.simulation.fair.shares import update
+from rules.simulation.fair.state import FAIR_STATE, app_at, cluster_of, plan_of, queue_at
+from rules.simulation.tables import ask_at, job_at, node_at
+
+__all__ = ["ABOVE_MAXIMUM", "NOT_PLACED", "NO_QUEUE", "NO_RESOURCE"]
+
+# Why an application is refused.
+NO_QUEUE, NOT_PLACED, NO_RESOURCE, ABOVE_MAXIMUM = range(1, 5)
+
+
+def _plug(hook: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Registers a function of (state, ...) as the Fair Scheduler's implementation of a hook."""
+
+    def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        @overload(hook, strict=False)
+        def choose(state: Any, *_: Any) -> Callable[..., Any] | None:
+            return implementation if is_state(state, FAIR_STATE) else None
+
+        return implementation
+
+    return register
+
+
+@_plug(hooks.tick)
+def tick(state: Any) -> None:
+    """The update step, every half second (``yarn.scheduler.fair.update-interval-ms``)."""
+    now = state.now
+    if now >= state.next_step:
+        if state.changed:
+            update(state)
+        state.next_step = now + cluster_of(state).update_interval
+
+
+@compiled
+def _rounded(value: int, least: int, step: int, most: int) -> int:
+    """``DominantResourceCalculator.normalize``: at least the minimum, in steps, at most the maximum."""
+    value = max(value, least)
+    return int(min((value + step - 1) // step * step, most))
+
+
+@compiled
+def _normalise(state: Any, q: int, ask_row: int) -> bool:
+    """Gives an ask the size that is allocated for it; False where it is above the maximum."""
+    ask, cluster, plan = ask_at(state, ask_row), cluster_of(state), plan_of(state, q)
+    most_memory = min(cluster.maximum_memory, plan.container_memory)
+    most_vcores = min(cluster.maximum_vcores, plan.container_vcores)
+    if ask.asked_memory > most_memory or ask.asked_vcores > most_vcores:
+        return False
+    ask.memory, ask.vcores = ask.asked_memory, ask.asked_vcores
+    if cluster.normalise:
+        ask.memory = _rounded(ask.memory, cluster.minimum_memory, cluster.increment_memory, most_memory)
+        ask.vcores = _rounded(ask.vcores, cluster.minimum_vcores, cluster.increment_vcores, most_vcores)
+    return True
+
+
+@_plug(hooks.submit)
+def submit(state: Any, job: int) -> int:
+    """``addApplication`` and ``addApplicationAttempt``."""
+    q = app_at(state, job).queue
+    if q < 0:
+        return int(-q)
+    if not plan_of(state, q).present:
+        return NO_QUEUE
+    if not _normalise(state, q, job_at(state, job).am_ask):
+        return ABOVE_MAXIMUM
+    if plan_of(state, q).most_memory <= 0 or plan_of(state, q).most_vcores <= 0:
+        return NO_RESOURCE
+    add_app(state, job)
+    state.changed = 1
+    return 0
+
+
+@_plug(hooks.admit)
+def admit(state: Any, job: int) -> int:
+    """What ``ApplicationMasterService`` refuses of a request."""
+    for ask_row in range(job_at(state, job).am_ask + 1, job_at(state, job).ask_end):
+        if not _normalise(state, app_at(state, job).queue, ask_row):
+            return ABOVE_MAXIMUM
+    return 0
+
+
+@_plug(hooks.asked)
+def asked(state: Any, job: int, ask: int) -> None:
+    """More is asked for; it counts as demand from the next update on."""
+    row = ask_at(state, ask)
+    app_at(state, job).pending_memory += row.pending * row.memory
+    app_at(state, job).pending_vcores += row.pending * row.vcores
+    state.changed = 1
+
+
+@_plug(hooks.head_room)
+def head_room(state: Any, job: int) -> None:
+    """Head-room is told to AMs only; nothing here goes by it."""
+
+
+@_plug(hooks.release)
+def release(state: Any, job: int, ask: int, node: int) -> None:
+    """``completedContainerInternal``."""
+    row, app, host = ask_at(state, ask), app_at(state, job), node_at(state, node)
+    host.free_memory += row.memory
+    host.free_vcores += row.vcores
+    app.used_memory -= row.memory
+    app.used_vcores -= row.vcores
+    add_used(state, app.queue, -row.memory, -row.vcores)
+    state.free_memory = cluster_of(state).memory - queue_at(state, 0).used_memory
+    state.free_vcores = cluster_of(state).vcores - queue_at(state, 0).used_vcores
+    state.changed = 1
+
+
+@_plug(hooks.leave)
+def leave(state: Any, job: int) -> None:
+    """``removeApplicationAttempt``."""
+    if app_at(state, job).reservations > 0:
+        for node in range(state.nodes_count):
+            if node_at(state, node).reserved_by == job:
+                unreserve(state, node)
+    remove_app(state, job)
+    for ask in range(job_at(state, job).am_ask, job_at(state, job).ask_end):
+        ask_at(state, ask).pending = 0
+    state.changed = 1
+
+
+@_plug(hooks.node_beat)
+def node_beat(state: Any, node: int) -> None:
+    """``nodeUpdate``."""
+    attempt_scheduling(state, node)
+
+
+@_plug(hooks.reconfigure)
+def reconfigure(state: Any, update_row: int) -> None:
+    """The allocation file is read again; of yarn-site only the maximum allocation is."""
+    state.configuration = update_row + 1
+    let_all_run(state)
+    update(state)

@@ -1,0 +1,168 @@
+"""The Fair Scheduler's own tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rules.simulation.compiled import compiled
+from rules.simulation.memory import Memory, Table, columns, make_table, rows, state_columns
+from rules.simulation.tables import CORE_COUNTERS, CORE_FLOATS, CORE_TABLES, start_clock
+from workloads.trace import Case
+
+__all__ = [
+    "DRF",
+    "FAIR",
+    "FAIR_STATE",
+    "FAIR_TABLES",
+    "FIFO",
+    "NOT_RUNNING",
+    "RUNNABLE",
+    "UNBOUNDED",
+    "UNORDERED",
+    "WAITING_TO_RUN",
+    "app_at",
+    "cluster_of",
+    "heap_at",
+    "make_memory",
+    "most_apps_of",
+    "plan_of",
+    "queue_at",
+    "running_at",
+    "user_at",
+    "waiting_at",
+]
+
+# Scheduling policies; UNORDERED is what is left where no rule gives an order: by name and by age.
+FAIR, FIFO, DRF, UNORDERED = range(4)
+
+# Whether a job's application counts among those that run.
+NOT_RUNNING, WAITING_TO_RUN, RUNNABLE = range(3)
+
+UNBOUNDED = 2**63 - 1
+
+_LIST = columns("row")
+FAIR_TABLES: Mapping[str, np.dtype[Any]] = {
+    # A row for each configuration: what holds for the whole cluster.
+    "clusters": columns(
+        "memory vcores minimum_memory minimum_vcores maximum_memory maximum_vcores increment_memory increment_vcores "
+        "normalise multiple dynamic most_assigned reserve reservation_memory reservation_vcores most_reserved "
+        "size_based preempt am_preempt wait_before_kill_ms next_check_ms placeable",
+        "update_interval utilization",
+    ),
+    # A row for each configuration and queue: its limits.
+    "plans": columns(
+        "present policy least_memory least_vcores most_memory most_vcores container_memory container_vcores most_apps "
+        "am_limited fair_timeout_ms min_timeout_ms preemptable",
+        "weight am_share threshold",
+    ),
+    "user_plans": columns("most_apps"),  # a row for each configuration and user
+    # A row for each queue, parents before children and children of one parent together: what it holds, demands, is due.
+    "queues": columns(
+        "parent rank first_child children first_app running apps used_memory used_vcores demand_memory demand_vcores "
+        "share_memory share_vcores am_memory am_vcores gathered at_min_share_ms"
+    ),
+    "users": columns("running"),
+    # A row for each job, beside the core's: what the scheduler knows of the application.
+    "apps": columns(
+        "queue user standing am_running am_memory am_vcores used_memory used_vcores demand_memory demand_vcores "
+        "share_memory share_vcores pending_memory pending_vcores reservations min_starved_memory min_starved_vcores",
+        "weight",
+    ),
+    "running": _LIST,  # runnable applications of each leaf, from its ``first_app`` on
+    "waiting": _LIST,  # applications that may not run yet, of all queues, oldest first
+    # Room for sorting while assigning: stretches as in ``running``, then (from row ``jobs_count`` on) one for the
+    # children of each queue.
+    "heap": _LIST,
+}
+
+FAIR_STATE = state_columns(
+    {**CORE_TABLES, **FAIR_TABLES},
+    f"{CORE_COUNTERS} fair_scheduler configuration free_memory free_vcores changed waiting_apps assigned_memory "
+    "assigned_vcores",
+    f"{CORE_FLOATS} next_step",
+)
+"""``free_memory``, ``free_vcores``: as the metrics of root have them; ``changed``: anything since the last update."""
+
+queue_at = rows("queues", FAIR_TABLES["queues"])
+user_at = rows("users", FAIR_TABLES["users"])
+app_at = rows("apps", FAIR_TABLES["apps"])
+running_at = rows("running", _LIST)
+waiting_at = rows("waiting", _LIST)
+heap_at = rows("heap", _LIST)
+_cluster_at = rows("clusters", FAIR_TABLES["clusters"])
+_plan_at = rows("plans", FAIR_TABLES["plans"])
+_user_plan_at = rows("user_plans", FAIR_TABLES["user_plans"])
+
+
+@compiled
+def cluster_of(state: Any) -> Any:
+    """What holds for the whole cluster, in the present configuration."""
+    return _cluster_at(state, state.configuration)
+
+
+@compiled
+def plan_of(state: Any, q: int) -> Any:
+    """A queue's limits in the present configuration."""
+    return _plan_at(state, state.configuration * state.queues_count + q)
+
+
+@compiled
+def most_apps_of(state: Any, user: int) -> Any:
+    """How many applications of a user may run, in the present configuration."""
+    return _user_plan_at(state, state.configuration * state.users_count + user).most_apps
+
+
+def make_memory(
+    case: Case,
+    core: Mapping[str, Table],
+    plans: Mapping[str, Table],
+    parents: list[int],
+    ranks: list[int],
+    app_queues: NDArray[np.int64],
+    app_users: NDArray[np.int64],
+) -> Memory:
+    """Makes the state before the first event.
+
+    Args:
+        case: the case.
+        core: the workload and the nodes, as :func:`rules.simulation.tables.lay_out` gives them.
+        plans: ``clusters``, ``plans`` and ``user_plans``, filled in for each configuration.
+        parents: for each queue the row of its parent, -1 for root; parents before children, siblings together.
+        ranks: for each queue its place in the order of full names.
+        app_queues: for each job the row of its leaf, or minus the reason for which it is refused.
+        app_users: for each job the row of its user.
+    """
+    jobs, count = len(app_queues), len(parents)
+    queues, apps = make_table(FAIR_TABLES["queues"], count), make_table(FAIR_TABLES["apps"], jobs)
+    queues["parent"], queues["rank"] = parents, ranks
+    parent_rows = np.array(parents)
+    first_app = 0
+    for q in range(count):
+        below = np.flatnonzero(parent_rows == q)
+        queues[q]["children"], queues[q]["first_child"] = len(below), below[0] if len(below) else 0
+        queues[q]["first_app"], queues[q]["apps"] = first_app, np.count_nonzero(app_queues == q)
+        first_app += int(queues[q]["apps"])
+    apps["queue"], apps["user"] = app_queues, app_users
+    users = len(plans["user_plans"]) // len(plans["clusters"])
+    tables = {
+        **core,
+        **plans,
+        "queues": queues,
+        "users": make_table(FAIR_TABLES["users"], users),
+        "apps": apps,
+        "running": make_table(_LIST, jobs),
+        "waiting": make_table(_LIST, jobs),
+        "heap": make_table(_LIST, jobs + count),
+    }
+    memory = Memory.of(FAIR_STATE, tables)
+    start_clock(memory.state, case)
+    memory.state["free_memory"], memory.state["free_vcores"] = (
+        plans["clusters"][0]["memory"],
+        plans["clusters"][0]["vcores"],
+    )
+    memory.state["changed"] = 1
+    return memory
