@@ -114,6 +114,7 @@ def test_users_and_modes_of_hadoop_3_4(shared_data: Path) -> None:
     assert absolute is not None
     assert absolute.capacity is not None
     assert (absolute.capacity.mode, absolute.guaranteed) == ("absolute", Resource(1024, 0))
+    assert absolute.capacity.weight is None
 
 
 def test_weights_and_auto_created_queues(shared_data: Path) -> None:
@@ -224,6 +225,10 @@ def test_repeated_keys_are_all_kept() -> None:
     assert parse('{"m": {"entry": 1, "entry": [2], "entry": 3, "other": 4}}') == {
         "m": {"entry": [1, [2], 3], "other": 4}
     }
+
+
+def test_a_byte_order_mark_is_no_fault() -> None:
+    assert parse('\ufeff{"a": 1}') == {"a": 1}
 
 
 @pytest.mark.parametrize(
