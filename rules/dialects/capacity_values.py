@@ -141,8 +141,8 @@ def format_number(value: float) -> str:
 def percentages(shares: Sequence[float | Fraction | Decimal], decimals: int = 3) -> list[Decimal]:
     """Turns shares into percentages of so many decimals that add up to exactly 100.
 
-    Each is rounded half up; what is then missing or too much goes to the last of the largest shares, as in the
-    published conversions of Fair weights (33.333, 33.333, 33.334).
+    Each is cut, and what is then missing goes step by step to those that lost most, of equal ones to the last, as in
+    the published conversions of Fair weights (33.333, 33.333, 33.334). So none is off by a whole step.
 
     Raises:
         InputError: if a share is negative, or all are 0.
@@ -151,18 +151,13 @@ def percentages(shares: Sequence[float | Fraction | Decimal], decimals: int = 3)
     total = sum(exact, Fraction(0))
     if any(share < 0 for share in exact) or total <= 0:
         raise InputError(f"these shares make no whole: {[str(share) for share in shares]}", "give at least one above 0")
-    step = Decimal(1).scaleb(-decimals)
-    rounded = [
-        (Decimal(share.numerator) * 100 / (Decimal(share.denominator) * _decimal(total))).quantize(step, ROUND_HALF_UP)
-        for share in exact
-    ]
-    largest = max(range(len(exact)), key=lambda index: (exact[index], index))
-    rounded[largest] += 100 - sum(rounded)
-    return rounded
-
-
-def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
+    steps_in_all = 100 * 10**decimals
+    steps = [share * steps_in_all / total for share in exact]
+    whole = [int(step) for step in steps]
+    by_loss = sorted(range(len(steps)), key=lambda index: (steps[index] - whole[index], index), reverse=True)
+    for index in by_loss[: steps_in_all - sum(whole)]:
+        whole[index] += 1
+    return [Decimal(count).scaleb(-decimals) for count in whole]
 
 
 def weights_to_percent(weights: Mapping[str, float], decimals: int = 3) -> dict[str, str]:

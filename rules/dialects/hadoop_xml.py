@@ -226,7 +226,8 @@ def _template(where: str, element: Element) -> InputError:
 
 
 def _text(value: str) -> str:
-    return escape(value)
+    # A parser turns a carriage return that stands for itself into a line feed.
+    return escape(value, {"\r": "&#13;"})
 
 
 def substitute(values: Mapping[str, str]) -> dict[str, str]:

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 
 from tuner.errors import InputError
 
-_ENTRY = re.compile(r"(?P<head>\s*(?P<name>(?:\\.|[^\s=:\\])+)\s*[=:]\s*)(?P<value>.*)", re.DOTALL)
+_BLANKS = " \t\f"
+# Java ends lines at these only; Python's splitlines knows many more.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_ENTRY = re.compile(r"(?P<head>[ \t\f]*(?P<name>(?:\\.|[^ \t\f=:\\])+)[ \t\f]*[=:][ \t\f]*)(?P<value>.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_CONTINUATION = re.compile(r"\\\r?\n[ \t]*")
+_CONTINUATION = re.compile(r"\\(?:\r\n|\r|\n)[ \t\f]*")
 _NAMED_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -56,7 +59,7 @@ class JavaProperties:
             for name, value in changes.items()
             if value is not None and name not in current
         ]
-        if added and kept and not kept[-1].endswith("\n"):
+        if added and kept and not kept[-1].endswith(("\n", "\r")):
             kept[-1] += line_end
         return read_java_properties("".join(kept + added).encode(), "the changed configuration")
 
@@ -76,12 +79,12 @@ def read_java_properties(data: bytes, where: str) -> JavaProperties:
     except UnicodeDecodeError as error:
         raise InputError(f"{where} is not text in UTF-8: {error}", "save it as UTF-8") from error
     lines: list[Line] = []
-    physical = text.splitlines(keepends=True) if "\f" not in text else re.findall(r"[^\n]*\n|[^\n]+", text)
+    physical = _LINE.findall(text)
     number = 0
     while number < len(physical):
         first, raw = number + 1, physical[number]
         number += 1
-        if not raw.strip() or raw.lstrip().startswith(("#", "!")):
+        if not raw.strip(_BLANKS + "\r\n") or raw.lstrip(_BLANKS).startswith(("#", "!")):
             lines.append(Line(raw))
             continue
         while _continues(raw) and number < len(physical):
