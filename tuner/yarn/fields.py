@@ -101,7 +101,7 @@ def items(document: Document, *keys: str) -> list[Document]:
         if value is None or value in ({}, [], ""):
             return []
     found = value if isinstance(value, list) else [value]
-    # Hadoop before 2.8 writes an empty list as [null].
+    # Some versions write an empty list as [null].
     found = [item for item in found if item is not None]
     if not all(isinstance(item, dict) for item in found):
         raise YarnProtocolError(f"{'.'.join(keys)!r} holds {excerpt(str(found))}, where objects were expected")

@@ -30,7 +30,7 @@ class ClusterInfo:
     """``GET /info``: answered by a standby too.
 
     Attributes:
-        ha_state: ACTIVE, STANDBY or INITIALIZING; None before Hadoop 2.2. Without high availability some versions say
+        ha_state: ACTIVE, STANDBY or INITIALIZING; None on older versions. Without high availability some versions say
             ACTIVE and some INITIALIZING.
         hadoop_version: for example ``3.4.1`` or ``3.1.1.7.2.18.0-641``.
     """
@@ -47,7 +47,7 @@ class ClusterMetrics:
 
     Attributes:
         available: what is free; negative for a moment when a node has gone.
-        pending: what waiting containers ask for; None before Hadoop 3.3.
+        pending: what waiting containers ask for; None where this version does not say.
     """
 
     total: Resource
@@ -71,7 +71,7 @@ class ClusterMetrics:
 
 @dataclass(frozen=True)
 class Node:
-    """One NodeManager; ``used.vcores`` and ``total.vcores`` are 0 before Hadoop 2.6, which does not count them."""
+    """One NodeManager; ``used.vcores`` and ``total.vcores`` are 0 on old versions, which do not count them."""
 
     id: str
     host: str
@@ -91,9 +91,9 @@ class Application:
 
     Attributes:
         state: of YarnApplicationState; ``final_status`` is UNDEFINED until it has ended.
-        queue: as this version names it: a full path (3.3 and later), or the leaf's own name.
-        started_at_s: when it was submitted; ``launched_at_s``: when its first attempt was (Hadoop 3.2 and later).
-        memory_seconds: MiB·s of memory reserved so far; None before Hadoop 2.5.
+        queue: as this version names it: a full path, or the leaf's own name.
+        started_at_s: when it was submitted; ``launched_at_s``: when its first attempt was (None on older versions).
+        memory_seconds: MiB·s of memory reserved so far; None on older versions.
         vcore_seconds: likewise, of virtual cores.
         allocated: what it holds now; None once it has ended.
         preempted_memory_seconds: the part of ``memory_seconds`` that preemption took back.
@@ -209,7 +209,7 @@ class FairQueueInfo:
     demand: Resource
     scheduling_policy: str
     max_running_applications: int
-    preemptable: bool
+    preemptible: bool
 
 
 @dataclass(frozen=True)
@@ -370,7 +370,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Unsupported:
-    """This version of Hadoop has no such call (validation came with 3.3), so nothing was said about the change."""
+    """This version of Hadoop does not validate, so nothing was said about the change."""
 
     reason: str
 

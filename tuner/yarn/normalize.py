@@ -57,7 +57,7 @@ def cluster_metrics(document: Document) -> ClusterMetrics:
     available = _pair(metrics, "available")
     reserved = _pair(metrics, "reserved")
     total = _pair(metrics, "total")
-    # totalMB came with Hadoop 2.1 and totalVirtualCores with 2.4.
+    # Old versions leave out the one, the other, or both.
     if "totalMB" not in metrics:
         total = Resource(allocated.memory_mib + available.memory_mib + reserved.memory_mib, total.vcores)
     if "totalVirtualCores" not in metrics:

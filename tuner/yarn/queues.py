@@ -179,7 +179,7 @@ def _fair_queue(item: Document) -> QueueInfo:
             demand=demand,
             scheduling_policy=text(item, "schedulingPolicy"),
             max_running_applications=count(item, "maxApps"),
-            preemptable=bool(flag(item, "preemptable")),
+            preemptible=bool(flag(item, "preemptable")),  # codespell:ignore preemptable
         ),
         children=tuple(_fair_queue(child) for child in items(item, "childQueues", "queue")),
     )
