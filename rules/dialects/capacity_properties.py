@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 
 PREFIX = "yarn.scheduler.capacity."
 PREEMPTION_PREFIX = "yarn.resourcemanager.monitor.capacity.preemption."
@@ -79,11 +79,13 @@ def default_of(name: str, version: HadoopVersion) -> str:
     return _BY_NAME[name].default
 
 
+@lru_cache(maxsize=4096)
 def find_queue_property(suffix: str) -> PropertySpec | None:
     """The property that a suffix after a queue's path names; None where there is none."""
     return next((spec for pattern, spec in _queue_patterns() if pattern.fullmatch(suffix)), None)
 
 
+@lru_cache(maxsize=4096)
 def find_global_property(name: str) -> PropertySpec | None:
     """The property of the whole scheduler with this full name; None where there is none."""
     return next((spec for pattern, spec in _global_patterns() if pattern.fullmatch(name)), None)

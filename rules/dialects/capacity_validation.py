@@ -62,7 +62,7 @@ RULES: tuple[Rule, ...] = (
     Rule("root-capacity", ERROR, False, shares.root_capacity),
     Rule("maximum-below-capacity", ERROR, False, shares.maximum_below_capacity),
     Rule("maximum-is-weight", ERROR, True, shares.maximum_is_weight),
-    Rule("mode-not-in-version", ERROR, True, shares.mode_not_in_version),
+    Rule("mode-not-in-version", ERROR, False, shares.mode_not_in_version),
     Rule("mixed-modes", ERROR, True, shares.mixed_modes),
     Rule("sibling-sum", ERROR, True, shares.sibling_sum),
     Rule("capacity-not-set", WARNING, False, shares.capacity_not_set),

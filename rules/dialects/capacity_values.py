@@ -184,3 +184,23 @@ def undrift(text: str, decimals: int = 3) -> str:
     # A float32 has 24 bits; pct/100f and back loses a few units in the last place.
     noise = max(abs(near), Decimal(1)) * Decimal(2) ** -21
     return format_number(float(near)) if abs(exact - near) <= noise else text
+
+
+def settle(siblings: Mapping[str, str], decimals: int = 3) -> dict[str, str]:
+    """Makes siblings' reported percentages fit to be written back: without noise, and exactly 100 in all.
+
+    Args:
+        siblings: capacities by name, as the RM reports them.
+        decimals: of the percentages.
+
+    Returns:
+        The same without the noise. Percentages that were meant to be 100 (within :data:`PRECISION`) are then brought
+        to exactly 100; a sum that is truly another one stays, for the checks to tell.
+    """
+    plain = {name: undrift(text, decimals) for name, text in siblings.items()}
+    capacities = [parse_capacity(text) for text in plain.values()]
+    total = sum((Decimal(repr(capacity.value)) for capacity in capacities), Decimal(0))
+    all_percent = all(capacity.mode is CapacityMode.PERCENT for capacity in capacities)
+    if not all_percent or total == 100 or abs(total - 100) > Decimal(repr(100 * PRECISION)):
+        return plain
+    return weights_to_percent({name: float(text) for name, text in plain.items()}, decimals)

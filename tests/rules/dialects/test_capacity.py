@@ -109,7 +109,7 @@ def test_names_with_places_for_users_labels_and_templates(suffix, name):
     assert spec.name == name
 
 
-@pytest.mark.parametrize("suffix", ["capcity", "accessible-node-labels.a.b.capacity", "user-settings.weight", ""])
+@pytest.mark.parametrize("suffix", ["capacity-x", "accessible-node-labels.a.b.capacity", "user-settings.weight", ""])
 def test_names_that_no_queue_has(suffix):
     assert find_queue_property(suffix) is None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rules.dialects.capacity_properties import GLOBAL_PROPERTIES, QUEUE_PROPERTIES
 from rules.dialects.capacity_validation import CHANGE_RULES, RULES, errors, validate, validate_change
 from rules.model import Resources, Severity
 from tests.rules.dialects.capacity_cases import CASES, LIVE, PREFIX, Case
@@ -50,14 +51,31 @@ def test_rule_ids_are_unique_and_kebab_case():
 
 
 def test_every_rule_is_documented_with_its_severity():
-    rows = dict(re.findall(r"^\| `([a-z-]+)` \| (ERROR|WARNING) \|", DOCUMENT.read_text(), re.MULTILINE))
-    assert rows == {rule_id: rule.severity.value for rule_id, rule in ALL_RULES.items()}
+    rows = re.findall(r"^\| `([a-z-]+)` \| (ERROR|WARNING) \| (takes|refuses) \|", DOCUMENT.read_text(), re.MULTILINE)
+    assert [(name, severity, said == "refuses") for name, severity, said in rows] == [
+        (rule.rule_id, rule.severity.value, rule.rm_refuses) for rule in (*RULES, *CHANGE_RULES)
+    ]
+
+
+def test_the_resource_manager_does_as_its_rule_says():
+    """A rule that it finds has an example that it refuses; one that it does not find has one that it takes."""
+    said = {rule_id: {case.rm for case in CASES if case.rule == rule_id} for rule_id in ALL_RULES}
+    for rule_id, rule in ALL_RULES.items():
+        assert not said[rule_id] or ("refuses" if rule.rm_refuses else "takes") in said[rule_id], rule_id
+
+
+@pytest.mark.parametrize("spec", [*QUEUE_PROPERTIES, *GLOBAL_PROPERTIES], ids=lambda spec: spec.name)
+def test_every_property_is_documented_as_the_table_has_it(spec):
+    default = f"`{spec.default}`" if spec.default else ""
+    since = f"{spec.since[0]}.{spec.since[1]}" if spec.since else ""
+    cells = (f"`{spec.name}`", default, spec.kind.value, spec.effect.value, since, spec.description)
+    assert f"| {' | '.join(cells)} |" in DOCUMENT.read_text().splitlines()
 
 
 def test_a_misspelt_queue_is_told_with_the_nearest_name():
-    properties = {**LIVE, f"{PREFIX}root.defualt.maximum-capacity": "80"}
+    properties = {**LIVE, f"{PREFIX}root.defaulte.maximum-capacity": "80"}
     (finding,) = validate(properties)
-    assert (finding.rule_id, finding.queue, finding.severity) == ("unknown-queue", "root.defualt", Severity.WARNING)
+    assert (finding.rule_id, finding.queue, finding.severity) == ("unknown-queue", "root.defaulte", Severity.WARNING)
     assert "did you mean root.default?" in finding.message
 
 
@@ -116,7 +134,8 @@ def test_asynchronous_scheduling_is_the_default_from_3_5():
 
 def three_queues(*percent: str) -> dict[str, str]:
     shares = {f"{PREFIX}root.{name}.capacity": value for name, value in zip("abc", percent, strict=True)}
-    return {**LIVE, f"{PREFIX}root.queues": "a,b,c", **shares}
+    calculator = f"{PREFIX}resource-calculator"
+    return {f"{PREFIX}root.queues": "a,b,c", calculator: LIVE[calculator], **shares}
 
 
 def test_a_queue_of_one_percent_has_no_core():
@@ -130,7 +149,7 @@ def test_a_queue_of_one_percent_has_no_core():
 
 
 def test_cores_do_not_count_for_the_default_calculator():
-    properties = {**three_queues("1", "19", "80")}
+    properties = three_queues("1", "19", "80")
     del properties[f"{PREFIX}resource-calculator"]
     assert validate(properties, cluster_total=Resources(168 * 1024, 48)) == ()
 

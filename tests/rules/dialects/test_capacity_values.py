@@ -12,6 +12,7 @@ from rules.dialects.capacity_values import (
     format_number,
     parse_capacity,
     percentages,
+    settle,
     undrift,
     weights_to_percent,
 )
@@ -186,3 +187,20 @@ def test_a_percentage_survives_the_way_through_the_resource_manager(percent):
     # The RM divides by 100 and multiplies again, both in single precision.
     reported = float(np.float32(np.float32(percent) / np.float32(100)) * np.float32(100))
     assert undrift(repr(reported)) == format_number(percent)
+
+
+@pytest.mark.parametrize(
+    ("reported", "settled"),
+    [
+        ({"a": "30.000002", "b": "70.0"}, {"a": "30", "b": "70"}),
+        ({"a": "33.33", "b": "33.33", "c": "33.33"}, {"a": "33.333", "b": "33.333", "c": "33.334"}),
+        ({"a": "33.33", "b": "33.33", "c": "33.34"}, {"a": "33.33", "b": "33.33", "c": "33.34"}),
+        # Not meant to be 100: the checks tell, nothing is mended in silence.
+        ({"a": "30", "b": "60"}, {"a": "30", "b": "60"}),
+        ({"a": "1w", "b": "2w"}, {"a": "1w", "b": "2w"}),
+        ({"a": "0.0", "b": "0.0"}, {"a": "0", "b": "0"}),
+    ],
+)
+def test_reported_siblings_are_settled(reported, settled):
+    assert settle(reported) == settled
+    assert settle(settled) == settled
