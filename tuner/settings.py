@@ -31,7 +31,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "YARNTUNE_RM_URL",
         "from HADOOP_CONF_DIR or the embedded cluster",
-        "address of the ResourceManager's REST API",
+        "address of the ResourceManager's REST API; several, with commas, where there is a standby",
     ),
     Setting("YARNTUNE_RM_TIMEOUT", "10", "seconds to wait for an answer of the ResourceManager"),
     Setting("YARNTUNE_USER", "the login name", "user name sent to the ResourceManager (simple authentication)"),

@@ -16,6 +16,9 @@ from tuner.yarn.model import ACTIVE_STATES, FINAL_STATES, Application
 
 POLL_S = 0.4
 KILL_TIMEOUT_S = 20.0
+LINGER_S = 60.0
+"""How long spark-submit may go on after its application has ended; threads of a driver can keep it for ever."""
+
 SETTLE_TIMEOUT_S = 20.0
 """How long to wait, once spark-submit has ended, for the ResourceManager to say the same."""
 
@@ -128,6 +131,7 @@ class _Watch:
         self._on_application = on_application
         self._application: Application | None = None
         self._answered_at = time.monotonic()
+        self._ended_at: float | None = None
 
     def until_exit(self) -> bool:
         """Returns whether the application was stopped because its time was up."""
@@ -137,6 +141,8 @@ class _Watch:
                 self._kill()
                 self._process.stop()
                 return True
+            if self._lingers():
+                self._process.stop()
             time.sleep(POLL_S)
         return False
 
@@ -214,6 +220,12 @@ class _Watch:
         if self._application is not None and not self._application.ended:
             self._kill()
         return self._application
+
+    def _lingers(self) -> bool:
+        if self._application is None or not self._application.ended:
+            return False
+        self._ended_at = self._ended_at or time.monotonic()
+        return time.monotonic() - self._ended_at > LINGER_S
 
     def _overdue(self) -> bool:
         cap_s = self._submission.cap_s

@@ -48,7 +48,7 @@ class Program:
     @property
     def python(self) -> bool:
         """Whether executors start Python workers, as Spark decides it."""
-        return self.path.endswith((".py", ".zip", ".egg"))
+        return self.path.endswith(".py")
 
 
 @dataclass(frozen=True)
