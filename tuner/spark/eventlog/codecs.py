@@ -204,8 +204,8 @@ def _snappy(source: _Source) -> Pieces:
     """``SnappyOutputStream``: magic, two versions, then blocks with their length (big endian) before them."""
     import cramjam
 
-    while source.peek(1):
-        if source.peek(8) == SNAPPY_MAGIC:
+    while head := source.peek(8):
+        if SNAPPY_MAGIC.startswith(head):  # the header again, where one stream follows another
             source.take(16)
             continue
         header = source.take(4)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -198,13 +199,21 @@ def _file_opener(path: Path) -> Callable[[], AbstractContextManager[Readable]]:
     return lambda: path.open("rb", buffering=0)
 
 
+@contextmanager
+def _named_faults(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise InputError(f"the archive {path} cannot be read: {error}", "unpack it, and give the log itself") from error
+
+
 def _zip_parts(path: Path) -> list[Part]:
     with zipfile.ZipFile(path) as archive:
         names = [info.filename for info in archive.infolist() if not info.is_dir()]
 
     @contextmanager
     def opened(name: str) -> Iterator[Readable]:
-        with zipfile.ZipFile(path) as archive, archive.open(name) as member:
+        with _named_faults(path), zipfile.ZipFile(path) as archive, archive.open(name) as member:
             yield member
 
     return [Part(name, lambda name=name: opened(name)) for name in sorted(names)]  # type: ignore[misc]
@@ -216,7 +225,7 @@ def _tar_parts(path: Path) -> list[Part]:
 
     @contextmanager
     def opened(name: str) -> Iterator[Readable]:
-        with tarfile.open(path) as archive:
+        with _named_faults(path), tarfile.open(path) as archive:
             member = archive.extractfile(name)
             if member is None:
                 raise InputError(f"{path} has no file {name}")

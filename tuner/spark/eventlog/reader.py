@@ -101,7 +101,7 @@ class _Reader:
                         self._damage(item)
             except RepeatedPart as repeated:
                 self._damaged = True
-                self._losses.append(f"{part.name} {repeated}; it is left out.")
+                self._losses.append(f"The file {part.name} {repeated}; it is left out.")
         self._lines += self._line
 
     def _many(self, lines: list[bytes]) -> None:
@@ -124,8 +124,8 @@ class _Reader:
     # --- events ----------------------------------------------------------------------------------------------------
 
     def _event(self, line: bytes) -> None:
-        if self._bad_tail is not None:
-            self._more_follows()
+        if self._bad_tail:
+            self._more_follows(self._bad_tail)
         name = line[10 : line.find(b'"', 10)] if line.startswith(_PREFIX) else self._name_in(line)
         if name is None:
             return
@@ -183,10 +183,10 @@ class _Reader:
         self._bad_lines += 1
         self._bad_tail = f"{self._where()} is no whole event"
 
-    def _more_follows(self) -> None:
+    def _more_follows(self, tail: str) -> None:
         # Spark's own reader forgives a bad line at the end only (apache/spark#4927).
         self._damaged = True
-        self._losses.append(f"{self._bad_tail}, though more follows; it is left out.".capitalize())
+        self._losses.append(f"{tail[0].upper()}{tail[1:]}, though more follows; it is left out.")
         self._bad_tail = None
 
     def _unreadable_event(self, name: str, error: object) -> None:
