@@ -28,7 +28,7 @@ def attempt_scheduling(state: Any, node_row: int) -> None:
         state.assigned_memory = 0
         state.assigned_vcores = 0
         while node.reserved_by < 0:
-            if _assign_in_queue(state, 0, node_row) == _NOTHING:
+            if _assign(state, node_row) == _NOTHING:
                 break
             containers += 1
             if not _goes_on(state, containers, half_memory, half_vcores):
@@ -49,26 +49,53 @@ def _goes_on(state: Any, containers: int, half_memory: int, half_vcores: int) ->
 
 
 @compiled
-def _assign_in_queue(state: Any, q: int, node_row: int) -> int:
-    """``FSParentQueue.assignContainer`` and ``FSLeafQueue.assignContainer``."""
+def _assign(state: Any, node_row: int) -> int:
+    """``FSParentQueue.assignContainer``, from root down: the children in order, each with all below it, until one takes.
+
+    Where each queue has got to in its children is kept with the queue, so that the way back up is known.
+    """
+    q = 0
+    _enter(state, q)
+    while True:
+        queue = queue_at(state, q)
+        if queue.left == 0:
+            if q == 0:
+                return _NOTHING
+            q = queue.parent
+            continue
+        queue.left -= 1
+        child = pop_heap(state, False, plan_of(state, q).policy, state.jobs_count + queue.first_child, queue.left + 1)
+        if queue_at(state, child).children > 0:
+            _enter(state, child)
+            q = child
+        elif _is_open(state, child):
+            outcome = _assign_in_leaf(state, child, node_row)
+            if outcome != _NOTHING:
+                return int(outcome)
+
+
+@compiled
+def _is_open(state: Any, q: int) -> bool:
+    """``assignContainerPreCheck``: nothing is given to a queue above its maximum; an empty one wants nothing."""
     queue, plan = queue_at(state, q), plan_of(state, q)
-    if queue.running == 0 or queue.used_memory > plan.most_memory or queue.used_vcores > plan.most_vcores:
-        return _NOTHING
-    if queue.children == 0:
-        return int(_assign_in_leaf(state, q, node_row))
+    above = queue.used_memory > plan.most_memory or queue.used_vcores > plan.most_vcores
+    return bool(queue.running > 0 and not above)
+
+
+@compiled
+def _enter(state: Any, q: int) -> None:
+    """Sorts the children of a queue that is open; a closed one has none to go through."""
+    queue = queue_at(state, q)
+    queue.left = 0
+    if not _is_open(state, q):
+        return
     begin, length = state.jobs_count + queue.first_child, 0
     for child in range(queue.first_child, queue.first_child + queue.children):
         if queue_at(state, child).running > 0:
             heap_at(state, begin + length).row = child
             length += 1
-    make_heap(state, False, plan.policy, begin, length)
-    while length > 0:
-        child = pop_heap(state, False, plan.policy, begin, length)
-        length -= 1
-        outcome = _assign_in_queue(state, child, node_row)
-        if outcome != _NOTHING:
-            return int(outcome)
-    return _NOTHING
+    make_heap(state, False, plan_of(state, q).policy, begin, length)
+    queue.left = length
 
 
 @compiled
