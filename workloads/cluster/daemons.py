@@ -45,9 +45,15 @@ def class_path(jars: Sequence[Path], spark_jars: Path) -> tuple[Path, ...]:
     return (*jars, *from_spark)
 
 
-def inherited_environment() -> dict[str, str]:
-    """What of the caller's environment daemons see."""
-    return {name: os.environ[name] for name in _INHERITED if name in os.environ}
+def client_environment(java: Java) -> dict[str, str]:
+    """The environment of Hadoop's and Spark's programs, whichever terminal they are started from."""
+    return {
+        **{name: os.environ[name] for name in _INHERITED if name in os.environ},
+        "JAVA_HOME": str(java.home),
+        # Without a UTF-8 locale a JVM 17 cannot open a file whose name has an umlaut.
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+    }
 
 
 def environment(java: Java, marker: Path) -> dict[str, str]:
@@ -58,11 +64,7 @@ def environment(java: Java, marker: Path) -> dict[str, str]:
         marker: the cluster's folder.
     """
     return {
-        **inherited_environment(),
-        "JAVA_HOME": str(java.home),
-        # Without a UTF-8 locale a JVM 17 cannot open a file whose name has an umlaut.
-        "LANG": "C.UTF-8",
-        "LC_ALL": "C.UTF-8",
+        **client_environment(java),
         # Else ApplicationMasters and executors listen where the machine's own name leads, which may be the network.
         "SPARK_LOCAL_IP": HOST,
         MARKER_VARIABLE: str(marker),

@@ -15,6 +15,8 @@ from workloads.cluster.spec import RunningCluster
 
 def environment(cluster: RunningCluster) -> dict[str, str]:
     """The variables for a program that submits to the cluster; add them to its environment."""
+    # A JVM 17 cannot open a file whose name has an umlaut unless the locale is a UTF-8 one.
+    locale = {} if str(cluster.hadoop_conf_dir).isascii() else {"LC_ALL": "C.UTF-8"}
     return {
         "HADOOP_CONF_DIR": str(cluster.hadoop_conf_dir),
         "YARN_CONF_DIR": str(cluster.hadoop_conf_dir),
@@ -23,6 +25,7 @@ def environment(cluster: RunningCluster) -> dict[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "JAVA_HOME": str(cluster.java_home),
         "SPARK_LOCAL_IP": HOST,
+        **locale,
     }
 
 

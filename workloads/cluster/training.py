@@ -23,7 +23,7 @@ from workloads.cluster.layout import write_text
 from workloads.cluster.spec import ClusterSpec
 
 JOB_TIMEOUT_S = 300.0
-DUMP_TIMEOUT_S = 300.0
+DUMP_TIMEOUT_S = 900.0
 # A bit of each kind of work: sessions, a shuffle, Python workers.
 _JOB = """\
 from pyspark.sql import SparkSession
@@ -61,7 +61,7 @@ def ensure_archives(settings: Settings, *, note: Note = lambda _: None) -> Path 
                 note("making class-data archives, so that clusters and jobs start faster (once, about a minute)")
                 _make(settings, java, class_path, folder)
     except (YarntuneError, OSError, subprocess.SubprocessError, Timeout) as error:
-        note(f"no class-data archives, clusters will start slower: {error}")
+        note(f"no class-data archives, so clusters start slower: {error} (rm {failed} to try again)")
         if not isinstance(error, Timeout):
             failed.write_text(str(error))
         return None
@@ -78,14 +78,14 @@ def _make(settings: Settings, java: Java, class_path: Sequence[Path], folder: Pa
         jar.writestr("META-INF/MANIFEST.MF", archives.manifest(pyspark_home(), folder))
     with tempfile.TemporaryDirectory(prefix=".training-", dir=folder.parent) as name:
         work = Path(name)
-        _run_once(settings, work)
+        _run_once(settings, java, work)
         _dump(java, [work / "resourcemanager.lst", work / "nodemanager-1.lst"], class_path, folder / archives.DAEMONS)
         lists = [work / "driver.lst", work / "am.lst", work / "executor.lst"]
         _dump(java, lists, [class_path_jar], folder / archives.SPARK)
     write_text(folder / archives.COMPLETE, json.dumps({"java": str(java.home), "spark": str(pyspark_home())}))
 
 
-def _run_once(settings: Settings, folder: Path) -> None:
+def _run_once(settings: Settings, java: Java, folder: Path) -> None:
     """One cluster and one job that write down which classes they load."""
 
     def listing(role: str) -> str:
@@ -107,7 +107,7 @@ def _run_once(settings: Settings, folder: Path) -> None:
     try:
         program = folder / "job.py"
         program.write_text(_JOB)
-        environment = {**daemons.inherited_environment(), **shell.environment(running)}
+        environment = {**daemons.client_environment(java), **shell.environment(running)}
         result = subprocess.run(
             [pyspark_home() / "bin" / "spark-submit", program],
             env=environment,
