@@ -57,7 +57,7 @@ RULES: tuple[Rule, ...] = (
     Rule("invalid-queue-name", ERROR, False, names.invalid_queue_name),
     Rule("ambiguous-leaf-name", WARNING, False, names.ambiguous_leaf_name),
     Rule("not-in-version", WARNING, False, names.not_in_version),
-    Rule("root-stopped", WARNING, False, names.root_stopped),
+    Rule("root-stopped", ERROR, False, names.root_stopped),
     Rule("capacity-range", ERROR, True, shares.capacity_range),
     Rule("root-capacity", ERROR, False, shares.root_capacity),
     Rule("maximum-below-capacity", ERROR, False, shares.maximum_below_capacity),

@@ -188,4 +188,8 @@ def root_stopped(context: Context) -> Iterator[Hit]:
     """Root stopped, and so every queue."""
     if context.tree.root.properties.get("state", "").upper() == "STOPPED":
         full = queue_property(ROOT, "state")
-        yield Hit(ROOT, full, f"{full} is STOPPED, so that no queue takes applications; set it to RUNNING")
+        yield Hit(
+            ROOT,
+            full,
+            f"{full} is STOPPED, so that no queue takes applications, and Hadoop 3.4 does not start; set it to RUNNING",
+        )

@@ -62,6 +62,13 @@ CASES: tuple[Case, ...] = (
     _case(None, "takes", _TWO, {"root.a.maximum-capacity": "-1"}),
     _case(None, "takes", _TWO, {"root.a.capacity": "39.96"}),
     _case(None, "takes", _TWO, {"root.a.state": "stopped"}),
+    _case(None, "takes", _TWO, {"root.a.user-limit-factor": "-1"}),
+    _case(
+        None,
+        "takes",
+        _TWO,
+        {"root.a.maximum-application-lifetime": "100", "root.a.default-application-lifetime": "50"},
+    ),
     _case(None, "takes", _TWO, {"root.a.ordering-policy": "fair"}),
     _case(None, "takes", _TWO, {"root.ordering-policy": "priority-utilization", "root.a.priority": "2"}),
     _case(None, "takes", _TWO, {**_LABEL, "root.a.accessible-node-labels.gpu.capacity": "100"}),

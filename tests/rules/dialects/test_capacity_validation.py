@@ -30,7 +30,7 @@ def test_rule_finds_its_case(case):
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case.rule], ids=lambda case: case.name)
 def test_nothing_is_wrong_with_a_fine_configuration(case):
-    assert errors(validate_change(LIVE, case.properties(), cluster_total=CLUSTER)) == ()
+    assert validate_change(LIVE, case.properties(), cluster_total=CLUSTER) == ()
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.rm == "refuses"], ids=lambda case: case.name)
@@ -152,6 +152,12 @@ def test_cores_do_not_count_for_the_default_calculator():
     properties = three_queues("1", "19", "80")
     del properties[f"{PREFIX}resource-calculator"]
     assert validate(properties, cluster_total=Resources(168 * 1024, 48)) == ()
+
+
+def test_without_legacy_mode_less_than_all_is_fine():
+    off = {f"{PREFIX}legacy-queue-mode.enabled": "false"}
+    assert errors(validate({**three_queues("20", "20", "30"), **off})) == ()
+    assert [f.rule_id for f in errors(validate({**three_queues("20", "40", "90"), **off}))] == ["sibling-sum"]
 
 
 def test_a_third_queue_without_rebalancing_is_refused_and_with_it_is_not():
