@@ -94,8 +94,9 @@ def up(
         "queues": None if queues is None else _read(queues),
     }
     given: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
-    present = look(name, settings)
-    base = present.cluster.spec if present.cluster and present.state != "dead" else ClusterSpec(name)
+    # What is not given stays as it is, whether the cluster is up or has died.
+    present = Layout.of(settings, name).read()
+    base = present.spec if present else ClusterSpec(name)
     if "scheduler" in given and "store" not in given and given["scheduler"] != base.scheduler:
         base = replace(base, scheduler="capacity", store="")
         given["store"] = ""

@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 
 from tuner.errors import ClusterError, InputError
 from tuner.settings import Settings
-from workloads.cluster.spec import RunningCluster
+from workloads.cluster.spec import RunningCluster, check_name
 
 LOCK_TIMEOUT_S = 180.0
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9/._@+=~-]+")
@@ -34,8 +34,9 @@ class Layout:
         """The layout of one cluster; nothing is made.
 
         Raises:
-            InputError: the state folder's path has a character that Hadoop gives a meaning of its own.
+            InputError: it is not a name, or the state folder has a character that Hadoop gives a meaning of its own.
         """
+        check_name(name)
         root = settings.state_dir / "clusters" / name
         for character, meaning in ((":", "class paths"), ("$", "variables"), ("\n", "lines")):
             if character in str(root):

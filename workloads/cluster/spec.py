@@ -17,6 +17,19 @@ MINIMUM_NODE_MEMORY_MIB = 512
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 
 
+def check_name(name: str) -> None:
+    """Refuses what is not a cluster's name: it becomes a folder, which ``down --purge`` removes.
+
+    Raises:
+        InputError: it has other characters than letters, digits, points, dashes and underscores.
+    """
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"{name!r} is not a cluster's name",
+            "begin with a letter or digit and use up to 63 letters, digits, points, dashes and underscores",
+        )
+
+
 @dataclass(frozen=True)
 class ClusterSpec:
     """What ``up`` is asked for.
@@ -48,10 +61,7 @@ class ClusterSpec:
     queues: str | None = None
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
-            raise InputError(
-                f"{self.name!r} is not a cluster's name", "use up to 63 letters, digits, points, dashes and underscores"
-            )
+        check_name(self.name)
         if self.nodes < 1:
             raise InputError(f"a cluster needs at least one node, not {self.nodes}")
         if self.node_memory_mib < MINIMUM_NODE_MEMORY_MIB:

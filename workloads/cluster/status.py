@@ -39,7 +39,7 @@ def status(name: str, settings: Settings) -> ClusterStatus:
     if answer is None:
         problems.append(
             f"the ResourceManager at {running.rm_url} runs but does not answer within {ANSWER_TIMEOUT_S:.0f} s: "
-            "the machine may be overloaded; look again, or end it with `yarntune cluster down`"
+            f"the machine may be overloaded; look again, or end it with `yarntune cluster down --name {name}`"
         )
         return ClusterStatus(name, "dead", tuple(problems), running)
     problems += _node_problems(running, answer)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tuner.errors import ClusterError
+from tuner.errors import ClusterError, InputError
 from tuner.settings import Settings
 from workloads.cli.cluster import cluster
 from workloads.cluster import shell
@@ -82,3 +82,11 @@ def test_there_is_something_to_do_about_a_cluster_that_is_not_there(yarntune_hom
 )
 def test_a_value_that_cannot_be_is_a_usage_error(arguments: list[str], yarntune_home: Path) -> None:
     assert CliRunner().invoke(cluster, ["up", *arguments]).exit_code == 2
+
+
+def test_a_name_cannot_lead_out_of_the_state_folder(yarntune_home: Path) -> None:
+    precious = yarntune_home / "state" / "precious"
+    precious.mkdir(parents=True)
+    result = CliRunner().invoke(cluster, ["down", "--purge", "--name", "../precious"])
+    assert isinstance(result.exception, InputError)
+    assert precious.is_dir()
