@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,18 @@ def test_what_never_reaches_yarn_has_failed_with_its_own_words(tmp_path: Path) -
     assert finished.ending is Ending.FAILED
     assert finished.application is None
     assert finished.failure.endswith("no such class Foo")
+
+
+def test_a_python_drivers_exception_is_more_telling_than_javas(tmp_path: Path) -> None:
+    text = (
+        "print('Traceback (most recent call last):')\nprint('  File \"job.py\", line 1')\n"
+        "print('ValueError: no input')\n"
+        "print('SparkUserAppException: User application exited with 1', file=sys.stderr); sys.exit(1)"
+    )
+    with FakeResourceManager() as fake:
+        fake.answers["GET", "/apps"] = Answer('{"apps":{}}')
+        finished = run_application(submission(tmp_path, text), client(fake), lost_after_s=5)
+    assert finished.failure == "ValueError: no input"
 
 
 def test_success_is_the_resource_managers_word_and_not_the_exit_status(tmp_path: Path) -> None:
@@ -116,6 +129,15 @@ def test_an_application_that_is_forgotten_means_a_new_resource_manager(tmp_path:
             run_application(submission(tmp_path, "time.sleep(60)"), client(fake), lost_after_s=5)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as at a terminal: a shell's background jobs, and so a test run among them, ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_kills_the_application_and_is_passed_on(tmp_path: Path) -> None:
     running = application(state="RUNNING", finalStatus="UNDEFINED", finishedTime=0)
     one = f"/apps/{APPLICATION['app']['id']}"

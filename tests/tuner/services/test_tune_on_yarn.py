@@ -112,6 +112,18 @@ def own_cluster(tmp_path: Path) -> Iterator[tuple[ClusterSpec, Settings]]:
     stop(spec.name, own, purge=True)
 
 
+def in_foreground(command: list[str], env: dict[str, str]) -> subprocess.Popen[str]:
+    """A process that Ctrl-C reaches, also where the test run itself is a background job, which ignores it."""
+    return subprocess.Popen(
+        command,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
 def wait_for_runs(env: dict[str, str], ended: int, process: subprocess.Popen[str]) -> None:
     """Until so many runs have ended and another one has its application."""
     deadline = time.monotonic() + 400
@@ -137,7 +149,7 @@ def test_ctrl_c_and_a_dead_resource_manager_lose_nothing(
     command = tune_command("--trials", "4", str(PROGRAMS / "word_count.py"), "--size", "tiny")
 
     # Ctrl-C in the second run: its application is killed, the first stays.
-    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = in_foreground(command, env)
     wait_for_runs(env, 1, process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
@@ -153,8 +165,7 @@ def test_ctrl_c_and_a_dead_resource_manager_lose_nothing(
     assert application.state == "KILLED"
 
     # The ResourceManager dies in the next one: one sentence, and the finished trials are kept.
-    process = subprocess.Popen(resume(command), env=env, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)  # fmt: skip
+    process = in_foreground(resume(command), env)
     wait_for_runs(env, 2, process)
     (pid,) = [each.pid for each in cluster.processes if each.role == "resourcemanager"]
     psutil.Process(pid).kill()
