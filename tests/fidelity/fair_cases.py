@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["FAIR_CASES"]
+__all__ = ["FAIR_CASES", "PREEMPTION_CASES"]
 
 CaseFile = dict[str, Any]
 
@@ -129,7 +129,7 @@ def _max_running_apps() -> CaseFile:
         "<userMaxAppsDefault>6</userMaxAppsDefault>",
         '<user name="user1"><maxRunningApps>3</maxRunningApps></user>',
     )
-    return _case(_allocations(*queues), _jobs(8, 80, ["root.a", "root.b.x", "root.b.y", "root.c"], span_s=100))
+    return _case(_allocations(*queues), _jobs(8, 80, ["root.a", "root.b.x", "root.b.y", "root.c"], span_s=250, most=20))
 
 
 def _increments() -> CaseFile:
@@ -268,6 +268,53 @@ def _queue_maximum_allocation() -> CaseFile:
     return _case(_allocations(*queues), jobs, conf={"yarn.scheduler.maximum-allocation-mb": "6144"})
 
 
+def _maximum_allocation() -> CaseFile:
+    jobs = _jobs(27, 40, ["root.a", "root.b"], sizes=[(1024, 1), (3000, 2), (2048, 3)], most=3)
+    conf = {"yarn.scheduler.maximum-allocation-mb": "2048"}
+    updates = [
+        {"time": 60.0, "conf": {"yarn.scheduler.maximum-allocation-mb": "4096"}},
+        {"time": 140.0, "conf": {"yarn.scheduler.maximum-allocation-vcores": "2"}},
+    ]
+    return _case(_allocations(_queue("a"), _queue("b", weight=2)), jobs, conf=conf, updates=updates)
+
+
+def _preemption(allocations: str, seed: int, **conf: str) -> CaseFile:
+    """Long jobs fill the cluster; others come later and are starved. AMs are not preempted."""
+    draw = random.Random(seed)
+    jobs: list[dict[str, Any]] = []
+    for i in range(6):
+        tasks = [{"duration": draw.uniform(200.0, 400.0)} for _ in range(20)]
+        jobs.append({"id": f"long{i}", "queue": "root.a", "submit": float(i), "tasks": tasks})
+    for i in range(14):
+        tasks = [{"duration": draw.uniform(5.0, 40.0)} for _ in range(draw.randint(2, 8))]
+        queue = draw.choice(["root.b", "root.c"])
+        jobs.append({"id": f"short{i}", "queue": queue, "submit": round(draw.uniform(30, 200), 2), "tasks": tasks})
+    keys = {"preemption": "true", "am.preemption": "false", "waitTimeBeforeKill": "5000"} | conf
+    return _case(allocations, jobs, conf={FAIR + key: value for key, value in keys.items()}, nodes=_nodes(4))
+
+
+def _fair_share_preemption() -> CaseFile:
+    defaults = (
+        "<defaultFairSharePreemptionTimeout>10</defaultFairSharePreemptionTimeout>"
+        "<defaultFairSharePreemptionThreshold>0.9</defaultFairSharePreemptionThreshold>"
+    )
+    return _preemption(_allocations(_queue("a"), _queue("b", weight=2), _queue("c"), defaults), 28)
+
+
+def _min_share_preemption() -> CaseFile:
+    queues = (
+        _queue("a"),
+        _queue("b", minResources="8192 mb,4 vcores", minSharePreemptionTimeout=5),
+        _queue("c", minResources="4096 mb,4 vcores", minSharePreemptionTimeout=20),
+    )
+    return _preemption(_allocations(*queues), 29, waitTimeBeforeNextStarvationCheck="2000")
+
+
+def _no_preemption_from() -> CaseFile:
+    queues = _queue("a", allowPreemptionFrom="false"), _queue("b", fairSharePreemptionTimeout=5), _queue("c")
+    return _preemption(_allocations(*queues), 30)
+
+
 def _mix() -> CaseFile:
     prod = _queue(
         "prod",
@@ -342,7 +389,15 @@ FAIR_CASES: Mapping[str, Callable[[], CaseFile]] = {
     "updates": _updates,
     "nested-updates": _nested_updates,
     "queue-maximum-allocation": _queue_maximum_allocation,
+    "maximum-allocation": _maximum_allocation,
     "mix": _mix,
     "drf-mix": _drf_mix,
     "update-steps": _small_update_effects,
 }
+
+PREEMPTION_CASES: Mapping[str, Callable[[], CaseFile]] = {
+    "fair-share-preemption": _fair_share_preemption,
+    "min-share-preemption": _min_share_preemption,
+    "no-preemption-from": _no_preemption_from,
+}
+"""Preemption goes by the clock and by threads of its own, so a replay has to make both virtual to be repeatable."""

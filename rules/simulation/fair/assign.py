@@ -7,15 +7,16 @@ from typing import Any
 
 from rules.simulation.compiled import compiled
 from rules.simulation.fair.apps import add_used
+from rules.simulation.fair.held import has_claim, hold, serve_claim
 from rules.simulation.fair.order import make_heap, pop_heap
 from rules.simulation.fair.state import DRF, app_at, cluster_of, heap_at, plan_of, queue_at, running_at
 from rules.simulation.jobs import grant
 from rules.simulation.tables import ask_at, job_at, node_at
 
-__all__ = ["attempt_scheduling", "is_below", "unreserve"]
+__all__ = ["ASSIGNED", "assign_to_app", "attempt_scheduling", "is_below", "is_over_am_share", "unreserve"]
 
 # What an assignment comes to.
-_NOTHING, _ASSIGNED, _RESERVED = range(3)
+NOTHING, ASSIGNED, RESERVED = range(3)
 
 
 @compiled
@@ -28,7 +29,7 @@ def attempt_scheduling(state: Any, node_row: int) -> None:
         state.assigned_memory = 0
         state.assigned_vcores = 0
         while node.reserved_by < 0:
-            if _assign(state, node_row) == _NOTHING:
+            if _assign(state, node_row) == NOTHING:
                 break
             containers += 1
             if not _goes_on(state, containers, half_memory, half_vcores):
@@ -50,7 +51,7 @@ def _goes_on(state: Any, containers: int, half_memory: int, half_vcores: int) ->
 
 @compiled
 def _assign(state: Any, node_row: int) -> int:
-    """``FSParentQueue.assignContainer``, from root down: the children in order, each with all below it, until one takes.
+    """``FSParentQueue.assignContainer``, from root down: the children in their order, each with all below it.
 
     Where each queue has got to in its children is kept with the queue, so that the way back up is known.
     """
@@ -60,7 +61,7 @@ def _assign(state: Any, node_row: int) -> int:
         queue = queue_at(state, q)
         if queue.left == 0:
             if q == 0:
-                return _NOTHING
+                return NOTHING
             q = queue.parent
             continue
         queue.left -= 1
@@ -70,7 +71,7 @@ def _assign(state: Any, node_row: int) -> int:
             q = child
         elif _is_open(state, child):
             outcome = _assign_in_leaf(state, child, node_row)
-            if outcome != _NOTHING:
+            if outcome != NOTHING:
                 return int(outcome)
 
 
@@ -114,16 +115,16 @@ def _assign_in_leaf(state: Any, q: int, node_row: int) -> int:
     while length > 0:
         job = pop_heap(state, True, policy, queue.first_app, length)
         length -= 1
-        if _is_over_am_share(state, job):
+        if is_over_am_share(state, job):
             continue
-        outcome = _assign_to_app(state, job, node_row)
-        if outcome != _NOTHING:
+        outcome = assign_to_app(state, job, node_row)
+        if outcome != NOTHING:
             return int(outcome)
-    return _NOTHING
+    return NOTHING
 
 
 @compiled
-def _is_over_am_share(state: Any, job: int) -> bool:
+def is_over_am_share(state: Any, job: int) -> bool:
     """``FSLeafQueue.canRunAppAM``: AMs have a part of the queue's fair share, or where it has none of what is free."""
     app = app_at(state, job)
     if app.am_running:
@@ -143,7 +144,7 @@ def _is_over_am_share(state: Any, job: int) -> bool:
 
 
 @compiled
-def _assign_to_app(state: Any, job: int, node_row: int) -> int:
+def assign_to_app(state: Any, job: int, node_row: int) -> int:
     """The first ask, in the order of priorities, that this node could ever hold and the queues have room for."""
     node = node_at(state, node_row)
     for ask_row in range(job_at(state, job).am_ask, job_at(state, job).ask_end):
@@ -151,9 +152,9 @@ def _assign_to_app(state: Any, job: int, node_row: int) -> int:
             ask = ask_at(state, ask_row)
             if ask.memory <= node.free_memory and ask.vcores <= node.free_vcores:
                 _allocate(state, job, ask_row, node_row)
-                return _ASSIGNED
+                return ASSIGNED
             return int(_reserve(state, job, ask_row, node_row))
-    return _NOTHING
+    return NOTHING
 
 
 @compiled
@@ -190,6 +191,9 @@ def _allocate(state: Any, job: int, ask_row: int, node_row: int) -> None:
         app.am_vcores = ask.vcores
         queue_at(state, app.queue).am_memory += ask.memory
         queue_at(state, app.queue).am_vcores += ask.vcores
+    if cluster_of(state).preempt:
+        hold(state, job, ask_row, node_row)
+        serve_claim(state, job, node_row, ask.memory, ask.vcores)
     grant(state, job, ask_row, node_row)
 
 
@@ -223,13 +227,13 @@ def _reserve(state: Any, job: int, ask_row: int, node_row: int) -> int:
     starved = is_below(state, policy, app.used_memory, app.used_vcores, app.share_memory, app.share_vcores)
     starved = starved or app.min_starved_memory != 0 or app.min_starved_vcores != 0
     if not cluster_of(state).reserve or not starved or not _is_large(state, policy, ask.memory, ask.vcores):
-        return _NOTHING
-    if node.reserved_by >= 0 or app.reservations >= cluster_of(state).most_reserved:
-        return _NOTHING
+        return NOTHING
+    if node.reserved_by >= 0 or app.reservations >= cluster_of(state).most_reserved or has_claim(state, job, node_row):
+        return NOTHING
     node.reserved_by = job
     node.reserved_ask = ask_row
     app.reservations += 1
-    return _RESERVED
+    return RESERVED
 
 
 @compiled
@@ -245,7 +249,7 @@ def _serve_reservation(state: Any, node_row: int) -> bool:
     """``assignReservedContainer``: False where the reservation no longer holds, so that the beat goes on."""
     node = node_at(state, node_row)
     job, ask_row = node.reserved_by, node.reserved_ask
-    if not _could_hold(state, job, ask_row, node_row) or _is_over_am_share(state, job):
+    if not _could_hold(state, job, ask_row, node_row) or is_over_am_share(state, job):
         unreserve(state, node_row)
         return False
     ask = ask_at(state, ask_row)

@@ -11,6 +11,8 @@ from rules.simulation import hooks
 from rules.simulation.compiled import compiled, is_state
 from rules.simulation.fair.apps import add_app, add_used, let_all_run, remove_app
 from rules.simulation.fair.assign import attempt_scheduling, unreserve
+from rules.simulation.fair.held import KILLED, MARKED, drop_claims, let_go
+from rules.simulation.fair.preemption import kill_marked, look_for_starved, milliseconds, serve_claims
 from rules.simulation.fair.shares import update
 from rules.simulation.fair.state import FAIR_STATE, app_at, cluster_of, plan_of, queue_at
 from rules.simulation.tables import ask_at, job_at, node_at
@@ -38,9 +40,13 @@ def _plug(hook: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[.
 def tick(state: Any) -> None:
     """The update step, every half second (``yarn.scheduler.fair.update-interval-ms``)."""
     now = state.now
+    if state.kills > 0:
+        kill_marked(state)
     if now >= state.next_step:
         if state.changed:
             update(state)
+        if cluster_of(state).preempt:
+            look_for_starved(state)
         state.next_step = now + cluster_of(state).update_interval
 
 
@@ -78,6 +84,7 @@ def submit(state: Any, job: int) -> int:
         return ABOVE_MAXIMUM
     if plan_of(state, q).most_memory <= 0 or plan_of(state, q).most_vcores <= 0:
         return NO_RESOURCE
+    app_at(state, job).at_fair_share_ms = milliseconds(state.now)
     add_app(state, job)
     state.changed = 1
     return 0
@@ -109,6 +116,13 @@ def head_room(state: Any, job: int) -> None:
 @_plug(hooks.release)
 def release(state: Any, job: int, ask: int, node: int) -> None:
     """``completedContainerInternal``."""
+    if cluster_of(state).preempt:
+        standing = let_go(state, job, ask, node)
+        if standing == KILLED:
+            return
+        if standing == MARKED:
+            app_at(state, job).marked_memory -= ask_at(state, ask).memory
+            app_at(state, job).marked_vcores -= ask_at(state, ask).vcores
     row, app, host = ask_at(state, ask), app_at(state, job), node_at(state, node)
     host.free_memory += row.memory
     host.free_vcores += row.vcores
@@ -127,6 +141,7 @@ def leave(state: Any, job: int) -> None:
         for node in range(state.nodes_count):
             if node_at(state, node).reserved_by == job:
                 unreserve(state, node)
+    drop_claims(state, job, -1)
     remove_app(state, job)
     for ask in range(job_at(state, job).am_ask, job_at(state, job).ask_end):
         ask_at(state, ask).pending = 0
@@ -136,6 +151,8 @@ def leave(state: Any, job: int) -> None:
 @_plug(hooks.node_beat)
 def node_beat(state: Any, node: int) -> None:
     """``nodeUpdate``."""
+    if state.claims > 0:
+        serve_claims(state, node)
     attempt_scheduling(state, node)
 
 
@@ -145,3 +162,5 @@ def reconfigure(state: Any, update_row: int) -> None:
     state.configuration = update_row + 1
     let_all_run(state)
     update(state)
+    if cluster_of(state).preempt:
+        look_for_starved(state)

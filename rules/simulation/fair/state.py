@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rules.simulation.compiled import compiled
+from rules.simulation.java import node_id_hash
 from rules.simulation.memory import Memory, Table, columns, make_table, rows, state_columns
 from rules.simulation.tables import CORE_COUNTERS, CORE_FLOATS, CORE_TABLES, start_clock
 from workloads.trace import Case
@@ -25,10 +26,15 @@ __all__ = [
     "UNORDERED",
     "WAITING_TO_RUN",
     "app_at",
+    "claim_at",
     "cluster_of",
     "heap_at",
+    "held_at",
+    "host_at",
+    "kill_at",
     "make_memory",
     "most_apps_of",
+    "node_order_at",
     "plan_of",
     "queue_at",
     "running_at",
@@ -69,7 +75,9 @@ FAIR_TABLES: Mapping[str, np.dtype[Any]] = {
     # A row for each job, beside the core's: what the scheduler knows of the application.
     "apps": columns(
         "queue user standing am_running am_memory am_vcores used_memory used_vcores demand_memory demand_vcores "
-        "share_memory share_vcores pending_memory pending_vcores reservations min_starved_memory min_starved_vcores",
+        "share_memory share_vcores pending_memory pending_vcores reservations fair_starved_memory fair_starved_vcores "
+        "min_starved_memory min_starved_vcores at_fair_share_ms next_check_ms in_line marked_memory marked_vcores "
+        "chosen_memory chosen_vcores",
         "weight",
     ),
     "running": _LIST,  # runnable applications of each leaf, from its ``first_app`` on
@@ -77,12 +85,19 @@ FAIR_TABLES: Mapping[str, np.dtype[Any]] = {
     # Room for sorting while assigning: stretches as in ``running``, then (from row ``jobs_count`` on) one for the
     # children of each queue.
     "heap": _LIST,
+    # For preemption only. Running containers, in a list for each node; nodes; what applications will get on them; what
+    # is killed next (a ring); nodes in the order in which Hadoop looks through them.
+    "held": columns("job ask node standing chosen serial next"),
+    "hosts": columns("first_held claimed_memory claimed_vcores"),
+    "claim_rows": columns("job node memory vcores"),
+    "kill_rows": columns("row serial time_ms"),
+    "node_order": _LIST,
 }
 
 FAIR_STATE = state_columns(
     {**CORE_TABLES, **FAIR_TABLES},
     f"{CORE_COUNTERS} fair_scheduler configuration free_memory free_vcores changed waiting_apps assigned_memory "
-    "assigned_vcores",
+    "assigned_vcores free_held claims first_kill kills",
     f"{CORE_FLOATS} next_step",
 )
 """``free_memory``, ``free_vcores``: as the metrics of root have them; ``changed``: anything since the last update."""
@@ -93,6 +108,11 @@ app_at = rows("apps", FAIR_TABLES["apps"])
 running_at = rows("running", _LIST)
 waiting_at = rows("waiting", _LIST)
 heap_at = rows("heap", _LIST)
+held_at = rows("held", FAIR_TABLES["held"])
+host_at = rows("hosts", FAIR_TABLES["hosts"])
+claim_at = rows("claim_rows", FAIR_TABLES["claim_rows"])
+kill_at = rows("kill_rows", FAIR_TABLES["kill_rows"])
+node_order_at = rows("node_order", _LIST)
 _cluster_at = rows("clusters", FAIR_TABLES["clusters"])
 _plan_at = rows("plans", FAIR_TABLES["plans"])
 _user_plan_at = rows("user_plans", FAIR_TABLES["user_plans"])
@@ -157,6 +177,7 @@ def make_memory(
         "running": make_table(_LIST, jobs),
         "waiting": make_table(_LIST, jobs),
         "heap": make_table(_LIST, jobs + count),
+        **_preemption_tables(core, bool(plans["clusters"][0]["preempt"])),
     }
     memory = Memory.of(FAIR_STATE, tables)
     start_clock(memory.state, case)
@@ -164,5 +185,24 @@ def make_memory(
         plans["clusters"][0]["memory"],
         plans["clusters"][0]["vcores"],
     )
-    memory.state["changed"] = 1
+    memory.state["changed"] = memory.state["free_held"] = 1
     return memory
+
+
+def _preemption_tables(core: Mapping[str, Table], used: bool) -> dict[str, Table]:
+    """The tables for preemption, without rows where the configuration has none."""
+    nodes, containers = (len(core["nodes"]), len(core["grants"])) if used else (0, 0)
+    held = make_table(FAIR_TABLES["held"], containers)
+    held["next"] = np.arange(2, containers + 2)
+    order = make_table(_LIST, nodes)
+    buckets = 16
+    while 4 * nodes > 3 * buckets:
+        buckets *= 2
+    order["row"] = sorted(range(nodes), key=lambda node: node_id_hash(node) & (buckets - 1))
+    return {
+        "held": held,
+        "hosts": make_table(FAIR_TABLES["hosts"], nodes),
+        "claim_rows": make_table(FAIR_TABLES["claim_rows"], containers),
+        "kill_rows": make_table(FAIR_TABLES["kill_rows"], containers),
+        "node_order": order,
+    }
