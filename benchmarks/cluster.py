@@ -74,12 +74,12 @@ def measure(kind: str, tuning: Tuning | None, folder: Path) -> Round:
         program = folder / "nothing.py"
         program.write_text(NOTHING)
         command = [
-            pyspark_home() / "bin" / "spark-submit",
+            str(pyspark_home() / "bin" / "spark-submit"),
             "--num-executors",
             "2",
             "--executor-memory",
             "512m",
-            program,
+            str(program),
         ]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.monotonic()

@@ -167,7 +167,7 @@ def spark_properties(layout: Layout, spark_home: Path, python: Path) -> dict[str
         "spark.eventLog.dir": layout.event_logs.as_uri(),
         "spark.history.fs.logDirectory": layout.event_logs.as_uri(),
         # Nothing is uploaded: every container sees the same files (400 MB of jars otherwise).
-        "spark.yarn.jars": f"local:{spark_home / 'jars'}/*",
+        "spark.yarn.jars": f"local:{(spark_home / 'jars').as_uri().removeprefix('file://')}/*",
         # Hadoop's Path takes its text as it is; a percent-encoded one would be another folder.
         "spark.yarn.stagingDir": f"file://{layout.scratch / 'staging'}",
         "spark.driver.host": HOST,

@@ -49,6 +49,11 @@ def test_the_operators_queues_are_taken_as_they_are() -> None:
     assert config.queues_file(ClusterSpec(scheduler="fair", queues="<mine/>"))[0] == "fair-scheduler.xml"
 
 
+def test_spark_in_a_folder_with_blanks_is_named_as_a_uri() -> None:
+    found = config.spark_properties(Layout(Path("/s")), Path("/my code/ü"), Path("/python"))
+    assert found["spark.yarn.jars"] == "local:/my%20code/%C3%BC/jars/*"
+
+
 def test_spark_defaults_are_a_java_properties_file() -> None:
     assert config.spark_defaults({"a": "C:\\x y\nz"}) == "a C:\\\\x y\\nz\n"
 
