@@ -21,8 +21,8 @@ class CapacityDocument:
 
     @property
     def properties(self) -> dict[str, str]:
-        """The values by full name, with variables put in (``${name}``)."""
-        return substitute(self.source.values())
+        """The values by full name, with variables put in (``${name}``); an empty value counts as not set."""
+        return substitute({name: value for name, value in self.source.values().items() if value})
 
     @property
     def includes(self) -> tuple[str, ...]:

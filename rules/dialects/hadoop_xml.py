@@ -1,8 +1,9 @@
 """Hadoop's configuration files: ``<configuration><property><name/><value/></property>...``, read and changed in place.
 
-What counts is what ``org.apache.hadoop.conf.Configuration`` makes of a file: names are trimmed and values are not, the
-last of several equal names wins unless an earlier one is final, ``${name}`` stands for another property. A change
-replaces the bytes of that property alone; comments, descriptions, order, line ends and unknown elements stay.
+What counts is what ``org.apache.hadoop.conf.Configuration`` makes of a file: names are trimmed and values are not, an
+empty value is none, the last of several equal names wins unless an earlier one is final, ``${name}`` stands for another
+property. A change replaces the bytes of that property alone; comments, descriptions, order, line ends and unknown
+elements stay.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class HadoopProperty:
-    """One ``<property>``: trimmed name, value as written (None where there is none), whether it is final."""
+    """One ``<property>``: trimmed name, value as written (None where it is empty or missing), whether it is final."""
 
     name: str
     value: str | None
@@ -75,7 +76,8 @@ class HadoopXml:
     def with_changes(self, changes: Mapping[str, str | None]) -> HadoopXml:
         """Another file in which these properties have these values, or are not there where the value is None.
 
-        A changed value loses the blanks around it (the scheduler would take them for part of it) and keeps comments.
+        A changed value loses the blanks around it (the scheduler would take them for part of it) and keeps comments. An
+        empty value is the same as none to Hadoop, but the element stays.
 
         Raises:
             InputError: if a value cannot stand in XML.
@@ -100,7 +102,8 @@ class HadoopXml:
     def _effective(self) -> dict[str, HadoopProperty]:
         found: dict[str, HadoopProperty] = {}
         for candidate in self.properties:
-            if candidate.name not in found or not found[candidate.name].final:
+            former = found.get(candidate.name)
+            if former is None or former.value is None or (candidate.value is not None and not former.final):
                 found[candidate.name] = candidate
         return found
 
@@ -214,8 +217,9 @@ def _property(element: Element, where: str) -> HadoopProperty:
         raise _template(where, element)
     if not name:
         raise InputError(f"{where} has a <property> without a <name>, line {element.line}", "give it one, or remove it")
-    final = fields.get("final", "").strip().lower() == "true"
-    return HadoopProperty(name, fields.get("value"), final, fields.get("description", "").strip(), element)
+    # Hadoop compares the word as it stands, and takes an empty value for none.
+    final = fields.get("final", "") == "true"
+    return HadoopProperty(name, fields.get("value") or None, final, fields.get("description", "").strip(), element)
 
 
 def _template(where: str, element: Element) -> InputError:
@@ -233,20 +237,21 @@ def _text(value: str) -> str:
 def substitute(values: Mapping[str, str]) -> dict[str, str]:
     """Puts other properties' values in for ``${name}``, as ``Configuration.get`` does.
 
-    What is not among the values (``${env.HOME}``, Java's system properties) and what refers to itself stays as it is.
+    What refers to something that is not among the values (``${env.HOME}``, Java's system properties), to itself, or
+    on and on, stays as it is written.
     """
     return {name: _substituted(text, values) for name, text in values.items()}
 
 
-def _substituted(text: str, values: Mapping[str, str]) -> str:
-    seen = {text}
+def _substituted(written: str, values: Mapping[str, str]) -> str:
+    text = written
     for _ in range(MAX_SUBSTITUTIONS):
-        match = next((found for found in _VARIABLE.finditer(text) if found.group(1) in values), None)
+        match = _VARIABLE.search(text)
         if match is None:
             return text
-        replaced = text[: match.start()] + values[match.group(1)] + text[match.end() :]
-        if replaced in seen:
+        if match.group(1) not in values:
             return text
-        seen.add(replaced)
-        text = replaced
-    return text
+        text = text[: match.start()] + values[match.group(1)] + text[match.end() :]
+        if match.group() in values[match.group(1)]:
+            return written
+    return written

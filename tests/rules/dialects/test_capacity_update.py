@@ -9,6 +9,7 @@ from rules.model import PropertyChange
 from tests.rules.dialects.capacity_cases import LIVE, PREFIX
 from tests.rules.dialects.test_capacity_agreement import generated
 from tuner.errors import InputError
+from tuner.yarn.schedulerconf import SchedulerConfUpdate
 
 
 def conf(**properties: str) -> dict[str, str]:
@@ -58,6 +59,24 @@ def test_the_order_of_a_queue_that_gets_its_first_children_is_set_once_more():
     update = update_between(LIVE, proposed)
     assert update.update["root.a"] == {"ordering-policy": "priority-utilization"}
     assert apply_update(LIVE, update) == proposed
+
+
+def test_the_order_is_lost_with_the_first_child_and_with_the_last():
+    # What the ResourceManager does, and why the update sets it once more.
+    parent = {**LIVE, f"{PREFIX}root.default.ordering-policy": "fifo"}
+    added = apply_update(parent, SchedulerConfUpdate(add={"root.default.x": {"capacity": "100"}}))
+    assert f"{PREFIX}root.default.ordering-policy" not in added
+    added[f"{PREFIX}root.default.ordering-policy"] = "utilization"
+    second = apply_update(added, SchedulerConfUpdate(add={"root.default.y": {"capacity": "0"}}))
+    assert second[f"{PREFIX}root.default.ordering-policy"] == "utilization"
+    removed = apply_update(second, SchedulerConfUpdate(remove=("root.default.x", "root.default.y")))
+    assert removed == LIVE
+
+
+def test_an_order_that_stays_is_not_touched():
+    current = {**LIVE, f"{PREFIX}root.default.ordering-policy": "fair"}
+    proposed = {**current, f"{PREFIX}root.default.user-limit-factor": "2"}
+    assert update_between(current, proposed).update == {"root.default": {"user-limit-factor": "2"}}
 
 
 def test_global_settings_have_their_full_names():

@@ -30,6 +30,38 @@ def test_a_final_one_wins_over_all_that_follow_and_is_the_one_that_is_changed():
     assert read.with_changes({"a": "3"}).render() == data.replace(b"<value>1<", b"<value>3<")
 
 
+def test_what_hadoop_itself_reads():
+    """As ``Configuration`` of Hadoop 3.5 read these; it was asked."""
+    data = xml(
+        "<property><name>empty</name><value></value></property>"
+        "<property><name>closed</name><value/></property>"
+        "<property><name>blank</name><value> </value></property>"
+        "<property><name>comment</name><value>1<!-- c -->2</value></property>"
+        "<property><name>cdata</name><value><![CDATA[<x>]]></value></property>"
+        "<property><name>twice</name><value>1</value><value>2</value></property>"
+        "<property><name>shout</name><value>1</value><final> TRUE </final></property>"
+        "<property><name>shout</name><value>2</value></property>"
+        "<property name='half'><value>5</value></property>"
+        "<configuration><property><name>nested</name><value>1</value></property></configuration>"
+        "<property><name>kept</name><value>1</value></property><property><name>kept</name><value/></property>"
+    )
+    assert read_hadoop_xml(data, "f").values() == {
+        "blank": " ",
+        "comment": "12",
+        "cdata": "<x>",
+        "twice": "2",
+        "shout": "2",
+        "half": "5",
+        "nested": "1",
+        "kept": "1",
+    }
+
+
+def test_an_empty_value_is_filled_in_its_place():
+    data = xml("<property><name>a</name><value></value></property>")
+    assert read_hadoop_xml(data, "f").with_changes({"a": "1"}).render() == data.replace(b"<value>", b"<value>1")
+
+
 def test_attributes_instead_of_elements():
     data = xml("<property name='a' value='1'/>")
     read = read_hadoop_xml(data, "f")
@@ -153,12 +185,29 @@ def test_a_comment_inside_a_value_stays():
     assert b"<!-- for now -->" in changed.render()
 
 
-def test_variables():
-    values = {"a": "${b}/x", "b": "${c}", "c": "1", "me": "${me}", "env": "${env.HOME}"}
-    assert substitute(values) == {"a": "1/x", "b": "1", "c": "1", "me": "${me}", "env": "${env.HOME}"}
+def test_variables_as_hadoop_puts_them_in():
+    values = {
+        "name": "b",
+        "b": "1",
+        "c": "${b}2",
+        "two": "${b}${b}",
+        "three": "${b}-${c}-${b}",
+        "nested": "${${name}}",
+        "self": "x${self}",
+        "unknown": "${env.HOME}/${b}",
+        "open": "${b",
+        "nothing": "${}",
+        "blank": "${b }",
+    }
+    assert substitute(values) == {
+        **values,
+        "c": "12",
+        "two": "11",
+        "three": "1-12-1",
+        "nested": "1",
+    }
 
 
-def test_variables_that_go_round_end():
-    found = substitute({"ping": "${pong}", "pong": "${ping}", "grow": "x${grow}"})
-    assert found["ping"].startswith("${")
-    assert found["grow"].startswith("x")
+def test_variables_that_go_round_stay_as_they_are_written():
+    values = {"ping": "a${pong}", "pong": "b${ping}"}
+    assert substitute(values) == values
