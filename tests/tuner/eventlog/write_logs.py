@@ -20,6 +20,9 @@ DEFAULTS = {
     "spark.eventLog.rolling.enabled": "true",
     "spark.eventLog.rolling.maxFileSize": "10m",
     "spark.eventLog.logBlockUpdates.enabled": "false",
+    "spark.eventLog.logStageExecutorMetrics": "true",
+    "spark.executor.processTreeMetrics.enabled": "true",
+    "spark.executor.heartbeatInterval": "500ms",
 }
 
 
@@ -31,12 +34,16 @@ def session(folder: Path, conf: dict[str, str]) -> SparkSession:
     return builder.getOrCreate()
 
 
-def work(spark: SparkSession) -> None:
-    """Two jobs of RDDs (4 tasks; 4 and 3 tasks) and one SQL execution."""
+def rdd_work(spark: SparkSession) -> None:
+    """Two jobs of RDDs: 4 tasks; 4 and 3 tasks."""
     numbers = spark.sparkContext.parallelize(range(1000), 4).map(lambda number: (number % 10, number))
     assert numbers.count() == 1000
     assert len(numbers.reduceByKey(lambda a, b: a + b, 3).collect()) == 10
-    spark.range(0, 5000, 1, 4).selectExpr("id % 7 AS k").groupBy("k").count().collect()
+
+
+def sql_work(spark: SparkSession) -> None:
+    """One SQL execution."""
+    assert len(spark.range(0, 5000, 1, 4).selectExpr("id % 7 AS k").groupBy("k").count().collect()) == 7
 
 
 def main(root: Path) -> None:
@@ -48,22 +55,25 @@ def main(root: Path) -> None:
         else:
             conf["spark.eventLog.compression.codec"] = codec
         spark = session(root / codec, conf)
-        work(spark)
         if codec == "none":
+            rdd_work(spark)
             cached = spark.sparkContext.parallelize(range(3000), 3).cache()
             cached.count()
             cached.unpersist(blocking=True)
+        sql_work(spark)
         spark.stop()
 
     # As Spark 4 does by default. Long descriptions fill files of 10 MiB, the least that it takes, without many tasks.
     spark = session(root / "rolling", {})
+    numbers = spark.sparkContext._jvm.java.util.ArrayList([1, 2])
     for _ in range(28):
         spark.sparkContext.setJobDescription("d" * 2_400_000)
-        spark.sparkContext.parallelize(range(2), 2).count()
+        # Without Python's workers, which take longer to start than the job runs.
+        assert spark.sparkContext._jsc.parallelize(numbers, 2).count() == 2
     spark.stop()
 
     spark = session(root / "killed", {})
-    work(spark)
+    rdd_work(spark)
     spark.sparkContext._gateway.proc.kill()
     spark.sparkContext._gateway.proc.wait()
 

@@ -95,17 +95,13 @@ class Collector:
             "SparkListenerTaskStart": self._task_start,
             "SparkListenerTaskEnd": self._task_end,
             "SparkListenerStageExecutorMetrics": self._stage_executor_metrics,
+            "SparkListenerExecutorMetricsUpdate": self._executor_metrics_update,
             "SparkListenerBlockUpdated": self._block_updated,
             "SparkListenerUnpersistRDD": lambda event: self._rdds.unpersist(event.rdd_id),
             "SparkListenerSQLExecutionStart": lambda event: self._seen(jobs.sql_start(event)),
             "SparkListenerSQLExecutionEnd": lambda event: self._seen(jobs.sql_end(event)),
             "SparkListenerSQLAdaptiveExecutionUpdate": lambda event: jobs.sql_adaptive(event),
         }
-
-    @property
-    def ended(self) -> bool:
-        """Whether the application's end was read."""
-        return self._end is not None
 
     def _seen(self, timestamp: int | None) -> None:
         if timestamp is not None and timestamp > self._last_ms:
@@ -195,6 +191,11 @@ class Collector:
         # The driver has peaks of its own in every stage, which say nothing of the stage unless it runs the tasks.
         if event.executor_id not in DRIVER or self._executors.local:
             self._tasks.raise_peaks((event.stage_id, event.stage_attempt), peaks)
+
+    def _executor_metrics_update(self, event: events.ExecutorMetricsUpdate) -> None:
+        position = self._executors.position(event.executor_id)
+        for update in event.updates:
+            self._executors.raise_peaks(position, np.array(peak_values(update.metrics), np.int64))
 
     def _block_updated(self, event: events.BlockUpdated) -> None:
         info = event.info

@@ -334,6 +334,19 @@ class StageExecutorMetrics(msgspec.Struct, frozen=True):
     metrics: ExecutorMetrics = msgspec.field(name="Executor Metrics", default=ExecutorMetrics())
 
 
+class MetricsUpdate(msgspec.Struct, frozen=True):
+    """Part of ``SparkListenerExecutorMetricsUpdate``."""
+
+    metrics: ExecutorMetrics = msgspec.field(name="Executor Metrics", default=ExecutorMetrics())
+
+
+class ExecutorMetricsUpdate(msgspec.Struct, frozen=True):
+    """``SparkListenerExecutorMetricsUpdate``, which is logged of the driver alone (SPARK-34898)."""
+
+    executor_id: str = msgspec.field(name="Executor ID")
+    updates: tuple[MetricsUpdate, ...] = msgspec.field(name="Executor Metrics Updated", default=())
+
+
 class BlockUpdate(msgspec.Struct, frozen=True):
     """Part of ``SparkListenerBlockUpdated``."""
 
@@ -403,6 +416,7 @@ _KINDS: Final[dict[str, type[msgspec.Struct]]] = {
     "SparkListenerTaskStart": TaskStart,
     "SparkListenerTaskEnd": TaskEnd,
     "SparkListenerStageExecutorMetrics": StageExecutorMetrics,
+    "SparkListenerExecutorMetricsUpdate": ExecutorMetricsUpdate,
     "SparkListenerBlockUpdated": BlockUpdated,
     "SparkListenerUnpersistRDD": UnpersistRdd,
     "SparkListenerSQLExecutionStart": SqlStart,

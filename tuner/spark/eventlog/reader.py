@@ -21,7 +21,6 @@ from tuner.spark.eventlog.stages import MAX_ROWS, MAX_STAGES
 
 _PREFIX: Final = b'{"Event":"'
 _MOST_SENTENCES: Final = 10
-
 _MOST_NAMES: Final = 1_000
 _ANY: Final = msgspec.json.Decoder(Event)
 _JSON: Final = msgspec.json.Decoder(msgspec.Raw)
@@ -53,7 +52,8 @@ class _Reader:
     def __init__(self, files: LogFiles, collector: Collector) -> None:
         self._files = files
         self._collector = collector
-        self._losses: list[str] = list(files.losses)
+        self._losses: list[str] = []
+        self._unlisted = 0
         self._damaged = bool(files.losses)
         self._counts: Counter[str] = Counter()
         self._unreadable: Counter[str] = Counter()
@@ -75,9 +75,7 @@ class _Reader:
                 self._part(part)
         except AnotherApplication as other:
             self._damaged = True
-            self._losses.append(
-                f"A second application ({other}) starts at {self._where()}; it and all after it are left out."
-            )
+            self._lose(f"A second application ({other}) starts at {self._where()}; it and all after it are left out.")
         except OSError as error:
             raise InputError(f"the event log {self._files.path} cannot be read: {error}") from error
         return self._result()
@@ -96,13 +94,14 @@ class _Reader:
                         self._many([item.text])
                     elif isinstance(item, TooLong):
                         self._line += 1
-                        self._losses.append(f"{self._where()} is longer than {LONGEST_LINE >> 20} MiB and left out.")
+                        self._lose(f"{self._where()} is longer than {LONGEST_LINE >> 20} MiB and left out.")
                     else:
                         self._damage(item)
             except RepeatedPart as repeated:
                 self._damaged = True
-                self._losses.append(f"The file {part.name} {repeated}; it is left out.")
-        self._lines += self._line
+                self._lose(f"The file {part.name} {repeated}; it is left out.")
+            finally:
+                self._lines += self._line
 
     def _many(self, lines: list[bytes]) -> None:
         self._head = self._head or lines[0][: len(_PREFIX)]
@@ -114,12 +113,18 @@ class _Reader:
     def _where(self) -> str:
         return f"line {self._line}" + (f" of {self._part_name}" if len(self._files.parts) > 1 else "")
 
+    def _lose(self, sentence: str) -> None:
+        if len(self._losses) < _MOST_SENTENCES:
+            self._losses.append(sentence)
+        else:
+            self._unlisted += 1
+
     def _damage(self, damage: Damage) -> None:
         if damage.at_end:
             self._bad_tail = f"{damage.what}, after {self._where()}"
         else:
             self._damaged = True
-            self._losses.append(f"After {self._where()} {damage.what}; text is missing there.")
+            self._lose(f"After {self._where()} {damage.what}; text is missing there.")
 
     # --- events ----------------------------------------------------------------------------------------------------
 
@@ -186,7 +191,7 @@ class _Reader:
     def _more_follows(self, tail: str) -> None:
         # Spark's own reader forgives a bad line at the end only (apache/spark#4927).
         self._damaged = True
-        self._losses.append(f"{tail[0].upper()}{tail[1:]}, though more follows; it is left out.")
+        self._lose(f"{tail[0].upper()}{tail[1:]}, though more follows; it is left out.")
         self._bad_tail = None
 
     def _unreadable_event(self, name: str, error: object) -> None:
@@ -224,9 +229,10 @@ class _Reader:
         )
 
     def _all_losses(self) -> list[str]:
-        losses = self._losses[:_MOST_SENTENCES]
-        if len(self._losses) > _MOST_SENTENCES:
-            losses.append(f"{len(self._losses) - _MOST_SENTENCES} more such places are not listed.")
+        losses = [*self._files.losses[:_MOST_SENTENCES], *self._losses]
+        unlisted = self._unlisted + max(0, len(self._files.losses) - _MOST_SENTENCES)
+        if unlisted:
+            losses.append(f"{unlisted} more such places are not listed.")
         if self._bad_tail:
             losses.append(f"The log is cut off: {self._bad_tail}.")
         if self._unreadable:
