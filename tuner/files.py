@@ -21,11 +21,16 @@ def write_text_atomically(path: Path, text: str, *, private: bool = False) -> No
     Raises:
         InputError: where the file cannot be written there.
     """
+    write_bytes_atomically(path, text.encode("utf-8"), private=private)
+
+
+def write_bytes_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Writes a file that is not text; as :func:`write_text_atomically`."""
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             Path(name).chmod(0o600 if private else _mode_of(path))

@@ -16,7 +16,7 @@ from typing import Any
 
 from tuner.errors import InputError
 
-__all__ = ["Case", "Executors", "Job", "Node", "Task", "Update", "parse_case", "read_case"]
+__all__ = ["Case", "Executors", "Job", "Node", "Task", "Update", "case_to_json", "parse_case", "read_case"]
 
 DEFAULT_MEMORY_MIB = 1024
 DEFAULT_HEARTBEAT_S = 1.0
@@ -178,6 +178,52 @@ def parse_case(value: Any) -> Case:
         am_heartbeat_s=fields.number("am_heartbeat", DEFAULT_HEARTBEAT_S, above=0),
         horizon_s=fields.number("horizon", last_submit_s + HORIZON_AFTER_LAST_SUBMIT_S),
     )
+
+
+def case_to_json(case: Case) -> dict[str, Any]:
+    """The case as its file has it; :func:`parse_case` reads it back to an equal one.
+
+    A job's name is left out where it has none, and so are the fields of the other kind of job.
+    """
+    value: dict[str, Any] = {
+        "scheduler": case.scheduler,
+        "conf": dict(case.conf),
+        "nodes": [{"memory": node.memory_mib, "vcores": node.vcores} for node in case.nodes],
+        "jobs": [_job_to_json(job) for job in case.jobs],
+        "node_heartbeat": case.node_heartbeat_s,
+        "am_heartbeat": case.am_heartbeat_s,
+        "horizon": case.horizon_s,
+    }
+    if case.scheduler == "fair":
+        value["allocations"] = case.allocations
+    if case.updates:
+        value["updates"] = [_update_to_json(update) for update in case.updates]
+    return value
+
+
+def _update_to_json(update: Update) -> dict[str, Any]:
+    value: dict[str, Any] = {"time": update.time_s}
+    if update.conf:
+        value["conf"] = dict(update.conf)
+    if update.allocations is not None:
+        value["allocations"] = update.allocations
+    return value
+
+
+def _job_to_json(job: Job) -> dict[str, Any]:
+    value: dict[str, Any] = {"id": job.id, "user": job.user, "queue": job.queue, "submit": job.submit_s}
+    value["am_memory"] = job.am_memory_mib
+    if job.name is not None:
+        value["name"] = job.name
+    if job.executors is None:
+        value["tasks"] = [
+            {"duration": task.duration_s, "memory": task.memory_mib, "vcores": task.vcores} for task in job.tasks
+        ]
+    else:
+        each = job.executors
+        value["executors"] = {"count": each.count, "memory": each.memory_mib, "vcores": each.vcores}
+        value["stages"] = [list(stage) for stage in job.stages]
+    return value
 
 
 def _parse_update(fields: _Fields) -> Update:

@@ -29,7 +29,9 @@ class CommandEntry:
 COMMANDS: dict[str, CommandEntry] = {
     "doctor": CommandEntry("tuner.cli.doctor:doctor", "what is there, and how to mend what is not"),
     "cluster": CommandEntry("workloads.cli.cluster:cluster", "the embedded YARN cluster: up, status, env, down"),
+    "workload": CommandEntry("workloads.cli.workload:workload", "workloads: import, list"),
     "tune": CommandEntry("tuner.cli.tune:tune", "tune one Spark application on a live cluster"),
+    "analyze": CommandEntry("tuner.cli.analyze:analyze", "what an event log says, and what to set"),
     "jobs": CommandEntry("tuner.cli.jobs:jobs", "the jobs that the store knows"),
     "history": CommandEntry("tuner.cli.jobs:history", "the runs of one job"),
     "db": CommandEntry("tuner.cli.db:db", "the store's schema: upgrade, status"),
