@@ -101,6 +101,10 @@ def test_an_old_error_is_no_reason_against_a_change_but_a_worse_one_is():
     assert [f.rule_id for f in errors(validate_change(lives_with, worse))] == ["user-limit-factor"]
 
 
+def test_an_empty_value_is_not_set():
+    assert validate({**LIVE, f"{PREFIX}root.default.user-limit-factor": ""}) == ()
+
+
 def test_includes_are_told():
     (finding,) = validate(LIVE, includes=("other.xml",))
     assert finding.rule_id == "include-not-read"

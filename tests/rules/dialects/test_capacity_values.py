@@ -44,6 +44,7 @@ def test_percentages_and_weights(text, mode, value):
         ("[memory-mb=1024]", Resources(1024)),
         # UnitsConversionUtil: G is 1000^3, and 4e9 / 2^20 = 3814.697, cut.
         ("[memory=4G,vcores=1]", Resources(3814, 1)),
+        ("[memory=8388608k,vcores=1]", Resources(8000, 1)),
         ("[memory=1024,vcores=1,yarn.io/gpu=2]", Resources.of({"memory-mb": 1024, "vcores": 1, "yarn.io/gpu": 2})),
     ],
 )
