@@ -9,6 +9,7 @@ from tuner.analysis.configuration import Configuration, combine
 from tuner.analysis.facts import Facts, Platform
 from tuner.analysis.model import Finding, Severity, Unjudged
 from tuner.analysis.registry import HEURISTICS, missing
+from tuner.analysis.thresholds import limit
 from tuner.spark.eventlog import ApplicationLog
 
 _ORDER = {severity: position for position, severity in enumerate(Severity)}
@@ -44,15 +45,20 @@ def analyze(log: ApplicationLog, *, increment_mib: int = 1024, pinned: frozenset
     case = Case(Facts(log, increment_mib, pinned))
     findings: list[Finding] = []
     unjudged: list[Unjudged] = []
+    more: list[str] = []
     for heuristic in HEURISTICS:
         lacks = next((need for need in heuristic.needs if missing(need, case)), None)
         if lacks is not None:
             unjudged.append(Unjudged(heuristic.id, lacks.value))
         else:
-            findings += [Finding(heuristic.id, heuristic.title, seen) for seen in heuristic.look(case)]
+            seen = sorted(heuristic.look(case), key=lambda each: (_ORDER[each.severity], not each.changes))
+            most = int(limit("most-shown"))
+            findings += [Finding(heuristic.id, heuristic.title, each) for each in seen[:most]]
+            if len(seen) > most:
+                more.append(f"Of {heuristic.id} only {most} of {len(seen)} findings are shown.")
     findings.sort(key=lambda finding: _ORDER[finding.seen.severity])
     configuration = combine(case.facts, findings)
-    return Analysis(case, tuple(findings), tuple(unjudged), configuration, _notes(case, configuration))
+    return Analysis(case, tuple(findings), tuple(unjudged), configuration, (*_notes(case, configuration), *more))
 
 
 def _notes(case: Case, configuration: Configuration) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def combine(facts: Facts, findings: Iterable[Finding]) -> Configuration:
 
 
 def _checked(facts: Facts, changes: list[Change]) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-    """Drops what the table forbids, and all of it where Spark would refuse the whole for a new reason."""
+    """Drops what the table forbids, and what would make Spark refuse the configuration for a new reason."""
     limits, good, left_out = _any_cluster(facts.increment_mib), [], []
     for change in changes:
         spec = PARAMS[change.name]
@@ -64,10 +64,15 @@ def _checked(facts: Facts, changes: list[Change]) -> tuple[tuple[Change, ...], t
             good.append(change)
         else:
             left_out.append(f"{change.name} stays as it is: {problem}.")
-    after = {**facts.conf, **{change.name: change.value for change in good}}
-    new = [problem for problem in find_problems(after, facts.version) if problem.name not in facts.objections]
-    if new:
-        return (), (*left_out, *(f"No change is proposed: with them {problem.message}." for problem in new))
+    while good:
+        after = {**facts.conf, **{change.name: change.value for change in good}}
+        new = [problem for problem in find_problems(after, facts.version) if problem.name not in facts.objections]
+        if not new:
+            break
+        left_out += [f"{problem.name} and what belongs to it stay: {problem.message}." for problem in new]
+        to_drop = {problem.name for problem in new}
+        kept = [change for change in good if change.name not in to_drop]
+        good = kept if len(kept) < len(good) else []
     return tuple(good), tuple(left_out)
 
 

@@ -164,14 +164,30 @@ class Facts:
 
     @cached_property
     def main_stages(self) -> tuple[StageLog, ...]:
-        """Those of them that make up a share of all task time that matters."""
+        """Those of them that make up a share of all task time that matters, the largest first."""
         least_s = limit("stage-share") * self.log.totals.duration_s
-        return tuple(stage for stage in self.stages if stage.totals.duration_s >= least_s > 0)
+        large = [stage for stage in self.stages if stage.totals.duration_s >= least_s > 0]
+        return tuple(sorted(large, key=lambda stage: -stage.totals.duration_s))
 
     @cached_property
     def lost_tasks(self) -> bool:
         """Whether tasks are missing: a compacted, damaged or cut log."""
         return self.log.compacted or any(stage.lost_all_tasks or missing_tasks(stage) for stage in self.log.stages)
+
+    @cached_property
+    def first_task_s(self) -> float | None:
+        """When the first task was launched, in s since the epoch."""
+        columns = [stage.tasks.column("launch_ms") for stage in self.stages]
+        starts = [int(column[column > 0].min()) for column in columns if (column > 0).any()]
+        return min(starts) / 1e3 if starts else None
+
+    @cached_property
+    def awaited_s(self) -> float:
+        """Time from the application's start to the last executor that came before the first task."""
+        if self.platform is Platform.LOCAL or self.log.start_s is None or self.first_task_s is None:
+            return 0.0
+        came = [worker.added_s for worker in self.workers if worker.added_s and worker.added_s <= self.first_task_s]
+        return max(0.0, max(came) - self.log.start_s) if came else 0.0
 
     @property
     def whole(self) -> bool:
@@ -199,7 +215,8 @@ class Facts:
         steps = np.concatenate([-np.ones(good.sum(), np.int64), np.ones(good.sum(), np.int64)])
         # A task that ends makes room for one that starts in the same millisecond.
         order = np.lexsort((steps, times))
-        return int(np.cumsum(steps[order]).max(initial=0))
+        # The driver marks a task's end later than it gives its slot away.
+        return min(self.all_slots, int(np.cumsum(steps[order]).max(initial=0)))
 
     @cached_property
     def objections(self) -> tuple[str, ...]:

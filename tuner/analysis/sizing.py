@@ -32,6 +32,7 @@ def memory_evidence(facts: Facts, found: tuple[Deaths, ...]) -> MemoryEvidence:
         python_mib=max((each.python_rss / MIB for each in peaks if each.python_rss is not None), default=None),
         other_mib=max((each.other_rss / MIB for each in peaks if each.other_rss is not None), default=None),
         gc_share=facts.metrics.gc_share,
+        gc_s=facts.log.totals.gc_s,
         spilled=facts.log.totals.memory_spill_bytes > limit("spill-min") * MIB,
         failures=kinds & _OF_MEMORY,
         overrun_mib=max(overrun, default=0.0),

@@ -26,6 +26,10 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     ),
     "gc-low": Threshold(DEFAULT_POLICY.gc_low, "share of run time", "a smaller heap collects more often"),
     "gc-high": Threshold(DEFAULT_POLICY.gc_high, "share of run time", "where Spark's own pages turn red"),
+    "gc-min": Threshold(DEFAULT_POLICY.gc_min_s, "s", "every JVM collects while it warms up"),
+    "heap-filled": Threshold(
+        DEFAULT_POLICY.heap_filled, "share of the heap", "a heap that never filled is not what makes its collector work"
+    ),
     "raise-after-gc": Threshold(DEFAULT_POLICY.raise_after_gc, "times", "one step, as time is lost but the run ends"),
     "raise-after-failure": Threshold(
         DEFAULT_POLICY.raise_after_failure, "times", "how much was missing is not known; a second failure costs a run"
@@ -40,6 +44,7 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "partition-target": Threshold(128, "MiB", "of shuffle data a task: large enough to keep its start-up cheap"),
     "partition-most": Threshold(20_000, "partitions", "the driver keeps state for each task of a stage"),
     "partition-most-growth": Threshold(8, "times", "one step; spill is measured in memory, partitions on disk"),
+    "idle-slots-share": Threshold(0.25, "share of slots", "one slot of many without a task costs nothing"),
     "long-task": Threshold(10.0, "s", "median; splitting shorter tasks gains less than it costs"),
     "tiny-task": Threshold(0.2, "s", "median; below it launching costs as much as running"),
     "tiny-tasks-min": Threshold(4, "tasks a slot", "fewer waves of short tasks cost no time that matters"),
@@ -58,6 +63,7 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "short-lives": Threshold(0.3, "share of executors", "a few are always short"),
     "fetch-share": Threshold(0.1, "share of run time", "as for garbage collection"),
     "rounding-share": Threshold(0.05, "of the container", "less is not worth a change"),
+    "most-shown": Threshold(3, "findings", "of one heuristic; the largest stages come first"),
     "cache-min": Threshold(16, "MiB", "a smaller cache costs nothing, whatever its level"),
     "cache-min-gain": Threshold(1.0, "s of task time", "less is within the estimate's error"),
     "cache-disk-rate": Threshold(100, "MiB/s", "one task on a local disk, where the log does not show its own rate"),

@@ -30,6 +30,8 @@ class MemoryPolicy:
         largest_step_down: share of a part that one step may take away where its need is an estimate.
         gc_low: share of run time in garbage collection below which a heap may be made smaller.
         gc_high: share above which a heap is too small.
+        gc_min_s: time in it below which nobody notices.
+        heap_filled: share of the heap that its peak must reach before garbage collection is blamed on its size.
         raise_after_gc: factor on a heap that spends its time in garbage collection.
         raise_after_failure: factor on the part that ran out.
         near_limit: share of a container in use above which the next run may be killed.
@@ -39,6 +41,8 @@ class MemoryPolicy:
     largest_step_down: float = 0.5
     gc_low: float = 0.05
     gc_high: float = 0.10
+    gc_min_s: float = 10.0
+    heap_filled: float = 0.7
     raise_after_gc: float = 1.25
     raise_after_failure: float = 1.5
     near_limit: float = 0.95
@@ -58,6 +62,7 @@ class MemoryEvidence:
         python_mib: resident memory of Python's workers.
         other_mib: resident memory of other children.
         gc_share: garbage collection's share of the tasks' run time, in [0, 1].
+        gc_s: the same in seconds.
         spilled: whether tasks spilled.
         failures: what went wrong.
         overrun_mib: by how much a container that was killed exceeded its physical limit.
@@ -70,6 +75,7 @@ class MemoryEvidence:
     python_mib: float | None = None
     other_mib: float | None = None
     gc_share: float | None = None
+    gc_s: float = 0.0
     spilled: bool = False
     failures: frozenset[FailureKind] = frozenset()
     overrun_mib: float = 0.0
@@ -80,13 +86,13 @@ class Reason(StrEnum):
     """Why a part of the container changes, or does not."""
 
     OUT_OF_HEAP = "out of heap"
-    GARBAGE_COLLECTION = "garbage collection"
-    HEAP_UNUSED = "heap unused"
+    GARBAGE_COLLECTION = "time lost to garbage collection"
+    HEAP_UNUSED = "the heap was not used"
     KILLED = "killed beyond its container"
     PYTHON = "Python out of memory"
     NEAR_LIMIT = "close to the container's limit"
-    OVERHEAD_UNUSED = "overhead unused"
-    ROUNDING = "rounding"
+    OVERHEAD_UNUSED = "the overhead was not used"
+    ROUNDING = "fills what YARN rounds up to"
     KEPT = "kept"
     UNKNOWN = "not measured"
     GUARDED = "guarded by garbage collection, spill or failures"
@@ -141,6 +147,16 @@ def heap_need_mib(evidence: MemoryEvidence, fraction: float, policy: MemoryPolic
     if evidence.unified_mib is None:
         return None
     return max(SMALLEST_HEAP_MIB, math.ceil(heap_for_unified_mib(evidence.unified_mib * policy.margin, fraction)))
+
+
+def heap_is_short(heap_mib: int, evidence: MemoryEvidence, policy: MemoryPolicy = DEFAULT_POLICY) -> bool:
+    """Whether time was lost to garbage collection for want of heap.
+
+    A heap that never filled is not too small, however long its collector ran: that is a JVM that warms up.
+    """
+    if evidence.gc_share is None or evidence.gc_share <= policy.gc_high or evidence.gc_s < policy.gc_min_s:
+        return False
+    return evidence.heap_used_mib is None or evidence.heap_used_mib >= policy.heap_filled * heap_mib
 
 
 def overhead_need_mib(
@@ -208,7 +224,7 @@ def decide(
 def _heap(heap_mib: int, evidence: MemoryEvidence, fraction: float, policy: MemoryPolicy) -> PartDecision:
     if FailureKind.HEAP in evidence.failures:
         return PartDecision(heap_mib, math.ceil(heap_mib * policy.raise_after_failure), Reason.OUT_OF_HEAP)
-    if evidence.gc_share is not None and evidence.gc_share > policy.gc_high:
+    if heap_is_short(heap_mib, evidence, policy):
         return PartDecision(heap_mib, math.ceil(heap_mib * policy.raise_after_gc), Reason.GARBAGE_COLLECTION)
     need = heap_need_mib(evidence, fraction, policy)
     if need is None or evidence.gc_share is None:

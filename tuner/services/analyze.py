@@ -37,6 +37,8 @@ def expand(path: Path) -> list[Path]:
         inside = sorted(each for each in path.iterdir() if not each.name.startswith((".", "_")))
     except OSError as error:
         raise InputError(f"the folder {path} cannot be read: {error.strerror}") from None
+    if len(inside) == 1 and inside[0].is_file() and not path.name.startswith("eventlog_v2_"):
+        return inside
     if not any(each.is_dir() for each in inside):
         try:
             log_files(path)

@@ -12,6 +12,8 @@ from tuner.analysis.thresholds import limit
 
 _DYNAMIC = "spark.dynamicAllocation.enabled"
 _MOST = "spark.dynamicAllocation.maxExecutors"
+_INSTANCES = "spark.executor.instances"
+_FIRST = (_INSTANCES, "spark.dynamicAllocation.minExecutors", "spark.dynamicAllocation.initialExecutors")
 _TRACKING = "spark.dynamicAllocation.shuffleTracking.enabled"
 _IDLE_AFTER = "spark.dynamicAllocation.executorIdleTimeout"
 
@@ -46,13 +48,18 @@ def _fewer(case: Case, needed: int | None, now: int) -> tuple[tuple[Change, ...]
     cached = any(rdd.use_memory for rdd in case.log.rdds)
     if needed is not None and needed < now and not cached:
         reason = f"no more than {needed} executors were busy at once"
-        name = _MOST if dynamic else "spark.executor.instances"
-        if not dynamic and "spark.executor.instances" not in case.facts.conf:
-            return (), f"{needed} executors would have run as many tasks at once"
-        return case.change(name, str(needed), reason), f"{needed} executors run as many tasks at once as {now} did"
+        names = (_MOST, *_FIRST) if dynamic else (_INSTANCES,)
+        # What it starts with must not be above the most; what was not set follows.
+        lowered = [name for name in names if name == _MOST or int(case.facts.conf.get(name) or 0) > needed]
+        if _MOST in case.facts.pinned and dynamic:
+            lowered = []
+        changes = tuple(change for name in lowered for change in case.change(name, str(needed), reason))
+        return changes, f"{needed} executors run as many tasks at once as {now} did"
     if dynamic:
         return (), f"they idle between stages: a shorter {_IDLE_AFTER} gives them back sooner"
-    if not case.facts.knows(_TRACKING) or case.facts.own_version is None or case.facts.own_version < (3, 0):
+    if now == 1 or case.facts.platform not in (Platform.YARN, Platform.KUBERNETES):
+        return (), "it idles between jobs" if now == 1 else "they idle between jobs"
+    if case.facts.own_version is None or case.facts.own_version < (3, 0):
         return (), f"they idle between stages: {_DYNAMIC}=true (with a shuffle service) gives them back"
     if cached:
         return (), "cached data is spread over them: fewer executors would hold more of it each; unpersist it first"
@@ -68,44 +75,44 @@ def _fewer(case: Case, needed: int | None, now: int) -> tuple[tuple[Change, ...]
 
 
 def driver_alone(case: Case) -> Iterator[Observation]:
-    """Time in which executors are reserved and no task runs at all."""
+    """Time in which executors are there and no task runs at all."""
     wall_s, driver_s = case.log.wall_s, case.log.driver_s
-    if not wall_s or driver_s is None or driver_s < max(limit("driver-min"), limit("driver-share") * wall_s):
+    if not wall_s or driver_s is None:
         return
+    alone_s = driver_s - case.facts.awaited_s
+    if alone_s < max(limit("driver-min"), limit("driver-share") * wall_s):
+        return
+    is_local = case.facts.platform is Platform.LOCAL
     yield Observation(
         Severity.WARNING,
         "driver",
-        f"no task ran in {driver_s:.0f} s of {wall_s:.0f} s ({driver_s / wall_s:.0%})",
-        "the program works in the driver or waits for something else: look at what it does between jobs; dynamic"
-        " allocation gives executors back meanwhile",
+        f"no task ran in {alone_s:.0f} s of {wall_s:.0f} s ({alone_s / wall_s:.0%})"
+        + ("" if is_local else ", the wait for executors not counted"),
+        "the program works in the driver or waits for something else: look at what it does between jobs"
+        + ("" if is_local else "; dynamic allocation gives executors back meanwhile"),
         "no number of executors makes that part faster",
-        {"driver_s": round(driver_s, 1), "wall_s": round(wall_s, 1)},
+        {"alone_s": round(alone_s, 1), "wall_s": round(wall_s, 1)},
     )
 
 
 def waiting(case: Case) -> Iterator[Observation]:
-    """Time from the application's start to its first task."""
-    if case.facts.platform is Platform.LOCAL or case.log.start_s is None or not case.log.wall_s:
+    """Time from the application's start until the executors were there that its first task waited for."""
+    awaited_s, start_s = case.facts.awaited_s, case.log.start_s
+    if start_s is None or not case.log.wall_s:
         return
-    first_executor = min((each.added_s for each in case.facts.workers if each.added_s is not None), default=None)
-    columns = [stage.tasks.column("launch_ms") for stage in case.facts.stages]
-    launches = [int(column[column > 0].min()) for column in columns if (column > 0).any()]
-    if first_executor is None or not launches:
+    if awaited_s < max(limit("wait-min"), limit("wait-share") * case.log.wall_s):
         return
-    first_task = min(launches) / 1e3
-    waited_s = first_task - case.log.start_s
-    if waited_s < max(limit("wait-min"), limit("wait-share") * case.log.wall_s):
-        return
-    there = sum(each.added_s is not None and each.added_s <= first_task for each in case.facts.workers)
+    came = sorted(each.added_s for each in case.facts.workers if each.added_s is not None)
+    there = sum(added_s <= start_s + awaited_s for added_s in came)
     yield Observation(
         Severity.INFO,
         "start",
-        f"the first task started {waited_s:.0f} s after the application, the first executor was there after"
-        f" {max(0.0, first_executor - case.log.start_s):.0f} s, {there} executors by the first task",
+        f"{there} executor{'' if there == 1 else 's'} came before the first task, the first {came[0] - start_s:.0f} s"
+        f" and the last {awaited_s:.0f} s after the application's start",
         "executors that are fewer or smaller are granted sooner on a busy queue;"
         " spark.scheduler.minRegisteredResourcesRatio says how many of them the first task waits for",
-        f"part of {waited_s:.0f} s",
-        {"waited_s": round(waited_s, 1), "first_executor_s": round(first_executor - case.log.start_s, 1)},
+        f"part of {awaited_s:.0f} s",
+        {"awaited_s": round(awaited_s, 1), "first_executor_s": round(came[0] - start_s, 1), "executors": there},
     )
 
 

@@ -48,7 +48,8 @@ def lost_executors(case: Case) -> Iterator[Observation]:
     told = {*_FOR, FailureKind.VIRTUAL_MEMORY, FailureKind.RESULT_SIZE, FailureKind.APPLICATION}
     for each in case.deaths:
         if each.kind not in told:
-            yield _observed(each, Severity.WARNING, (), KINDS[each.kind].remedy)
+            severity = Severity.WARNING if case.facts.succeeded else Severity.CRITICAL
+            yield _observed(each, severity, (), KINDS[each.kind].remedy)
 
 
 def application_errors(case: Case) -> Iterator[Observation]:
@@ -71,7 +72,7 @@ def _observed(each: Deaths, severity: Severity, changes: tuple[Change, ...], adv
         f"executors {', '.join(each.executors[:5])}{' ...' if len(each.executors) > 5 else ''}"
         if each.executors
         else _count(each.tasks, "task"),
-        f"{who} {KINDS[each.kind].title}: {each.text}",
+        f"{who}: {KINDS[each.kind].title} ({each.text})",
         advice,
         "work that is not done twice",
         {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.analysis.case import Case, explain_container
+from tuner.analysis.facts import Platform
 from tuner.analysis.model import Observation, Severity
 from tuner.analysis.thresholds import limit
 from tuner.model.memory_need import DEFAULT_POLICY, Reason, heap_need_mib, overhead_need_mib
@@ -75,25 +76,35 @@ def near_limit(case: Case) -> Iterator[Observation]:
 def garbage_collection(case: Case) -> Iterator[Observation]:
     """Time lost to garbage collection."""
     share = case.metrics.gc_share
-    if share is None or share <= limit("gc-high"):
+    total_s = case.log.totals.gc_s
+    if share is None or share <= limit("gc-high") or total_s < limit("gc-min"):
         return
     raised = case.memory_changed_for(Reason.GARBAGE_COLLECTION)
-    total_s = case.log.totals.gc_s
     yield Observation(
         Severity.WARNING,
         "executors",
         f"garbage collection took {total_s:.0f} s, {_percent(share)} of the tasks' run time",
-        "a larger heap, fewer tasks at a time on one heap (spark.executor.cores), or cached data serialized",
+        _gc_advice(case),
         f"up to {total_s:.0f} s of task time",
         {"gc_s": round(total_s, 1), "gc_share": round(share, 4)},
         case.memory_changes if raised else (),
     )
 
 
+def _gc_advice(case: Case) -> str:
+    used, request = case.evidence.heap_used_mib, case.facts.request
+    if used is not None and request is not None and used < limit("heap-filled") * request.heap_mib:
+        return (
+            f"the heap never held more than {used:.0f} of {request.heap_mib} MiB, so that a larger one does not help:"
+            " look at objects that live briefly, and at the collector's threads (spark.executor.extraJavaOptions)"
+        )
+    return "a larger heap, fewer tasks at a time on one heap (spark.executor.cores), or cached data serialized"
+
+
 def rounding(case: Case) -> Iterator[Observation]:
     """Memory that YARN reserves by rounding up and that nothing may use."""
     memory = case.memory
-    if memory is None:
+    if memory is None or not case.facts.workers or case.facts.platform not in (Platform.YARN, Platform.UNKNOWN):
         return
     waste = memory.before_granted_mib - memory.before.memory_mib
     if waste < limit("rounding-share") * memory.before_granted_mib:

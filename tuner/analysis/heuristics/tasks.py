@@ -79,7 +79,7 @@ def spill(case: Case) -> Iterator[Observation]:
             Severity.WARNING,
             _name(stage),
             f"{totals.tasks} tasks spilled {totals.memory_spill_bytes / MIB:.0f} MiB of memory{on_disk}, beside"
-            f" {totals.shuffle_read_bytes / MIB:.0f} MiB of shuffle and {totals.input_bytes / MIB:.0f} MiB of input read",
+            f" {totals.shuffle_read_bytes / MIB:.0f} MiB of shuffle and {totals.input_bytes / MIB:.0f} MiB of input",
             _spill_advice(case, stage, changes),
             "the spill not written and read again",
             {
@@ -94,6 +94,8 @@ def spill(case: Case) -> Iterator[Observation]:
 
 def _spill_advice(case: Case, stage: StageLog, changes: tuple[Change, ...]) -> str:
     if is_skewed(stage):
+        if stage.totals.shuffle_read_bytes == 0:
+            return "one task does much more than the others: look for a large file that cannot be split"
         return "the stage is skewed, so that more partitions are the wrong answer: split the key first"
     decision = case.partitions
     if changes and decision is not None:
@@ -114,7 +116,11 @@ def idle_slots(case: Case) -> Iterator[Observation]:
     for stage in case.facts.main_stages:
         durations = stage.tasks.succeeded.durations_s
         slots, tasks = case.facts.all_slots, stage.totals.tasks
-        if tasks >= slots or len(durations) == 0 or float(np.nanmedian(durations)) < limit("long-task"):
+        if (
+            slots - tasks < limit("idle-slots-share") * slots
+            or len(durations) == 0
+            or float(np.nanmedian(durations)) < limit("long-task")
+        ):
             continue
         changes = _partitions(case, PartitionReason.IDLE_SLOTS, stage)
         after = decision.tasks_after if changes and decision is not None else slots
