@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 import platformdirs
 
 __all__ = ["compiled", "entry_point", "is_state"]
@@ -22,7 +23,7 @@ __all__ = ["compiled", "entry_point", "is_state"]
 
 def _cache_folder() -> Path:
     digest = hashlib.sha256(f"{numba.__version__}".encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     base = os.environ.get("NUMBA_CACHE_DIR") or str(Path(platformdirs.user_cache_dir("yarntune")) / "compiled")
     return Path(base) / digest.hexdigest()[:16]
@@ -37,6 +38,6 @@ entry_point: Callable[..., Any] = numba.njit(cache=True, error_model="numpy", no
 """Decorates what Python calls: compiled at the first call of a process unless the disk has it."""
 
 
-def is_state(numba_type: Any, state_class: type) -> bool:
+def is_state(numba_type: Any, state_columns: np.dtype[Any]) -> bool:
     """Whether a numba type is that of a scheduler's state (see the package's docstring)."""
-    return getattr(numba_type, "instance_class", None) is state_class
+    return bool(numba_type == numba.from_dtype(state_columns))

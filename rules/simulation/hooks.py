@@ -1,13 +1,13 @@
 """What the event loop asks of a scheduler; each scheduler registers its own implementation (see the package).
 
-In all of them ``job``, ``ask`` and ``node`` are rows of the tables in ``state.core``.
+In all of them ``job``, ``ask`` and ``node`` are rows of the tables in :mod:`rules.simulation.tables`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["admit", "ask", "head_room", "leave", "node_beat", "reconfigure", "release", "submit", "tick"]
+__all__ = ["admit", "asked", "head_room", "leave", "node_beat", "reconfigure", "release", "submit", "tick"]
 
 
 def tick(state: Any) -> None:
@@ -25,8 +25,8 @@ def admit(state: Any, job: int) -> int:
     raise NotImplementedError
 
 
-def ask(state: Any, job: int, ask: int) -> None:
-    """``core.asks[ask].pending`` containers are now asked for; before, none of that ask were."""
+def asked(state: Any, job: int, ask: int) -> None:
+    """``ask_at(state, ask).pending`` containers are now asked for; before, none of that ask were."""
     raise NotImplementedError
 
 

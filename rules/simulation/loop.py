@@ -7,14 +7,17 @@ node beats (always in the order of the nodes, by the same argument).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from rules.simulation import hooks
+from rules.simulation.binding import settle_all
 from rules.simulation.compiled import compiled, entry_point
-from rules.simulation.jobs import am_beat, end_task, launch_ams, pop_task_end, schedule_beat, submit
-from rules.simulation.tables import ENDED, Core
+from rules.simulation.jobs import am_beat, end_task, launch_ams, schedule_beat, submit
+from rules.simulation.tables import ENDED, job_at, node_at, ring_at, task_end_at, update_at
+from rules.simulation.task_ends import pop_task_end
 
 __all__ = ["run"]
 
@@ -24,58 +27,105 @@ _TASK_END, _UPDATE, _SUBMISSION, _AM_BEAT, _NODE_BEAT = range(5)
 
 @entry_point
 def run(state: Any) -> None:
-    """Runs the simulation to its end or to the horizon; the times are then in ``state.core.jobs``."""
-    core = state.core
-    while core.clock[0].unfinished > 0:
-        time, kind = _next_event(core)
-        core.clock[0].now = time
-        if time > core.clock[0].horizon:
-            break
-        hooks.tick(state)
-        if kind == _NODE_BEAT:
-            node = core.clock[0].next_node
-            core.clock[0].next_node = node + 1 if node + 1 < core.nodes.size else 0
-            hooks.node_beat(state, node)
-            if core.clock[0].launched > 0:
-                launch_ams(state)
-            core.nodes[node].next_beat = time + core.clock[0].node_beat_s
-        elif kind == _AM_BEAT:
-            job = core.am_ring[core.clock[0].ring_head]
-            core.clock[0].ring_head = (core.clock[0].ring_head + 1) % core.am_ring.size
-            core.clock[0].ring_length -= 1
-            if core.jobs[job].state < ENDED and not am_beat(state, job):
-                schedule_beat(core, job)
-        elif kind == _TASK_END:
-            job, task = pop_task_end(core)
-            end_task(state, job, task)
-        elif kind == _SUBMISSION:
-            job = core.clock[0].next_submission
-            core.clock[0].next_submission += 1
-            submit(state, job)
-        else:
-            update = core.clock[0].next_update
-            core.clock[0].next_update += 1
-            core.clock[0].version += 1
-            hooks.reconfigure(state, update)
+    """Runs the simulation to its end or to the horizon; the times are then in the table of jobs.
+
+    With ``state.alone`` set every job runs by itself on the idle cluster, one after the other.
+    """
+    if state.alone == 0:
+        state.submissions_end = state.jobs_count
+        _play(state)
+        settle_all(state)
+    else:
+        _play_each_alone(state)
 
 
 @compiled
-def _next_event(core: Core) -> tuple[float, int]:
+def _play_each_alone(state: Any) -> None:
+    """Runs job by job, each from its own moment between two beats of a node on, which is what its times depend on.
+
+    Jobs from ``state.next_alone`` on, up to the first that does not come to an end: it would be in the way of others.
+    """
+    while state.next_alone < state.jobs_count:
+        job_row = state.next_alone
+        job = job_at(state, job_row)
+        span = state.horizon_alone - job.submit
+        beats = max(math.ceil((state.now - job.submit) / state.node_beat_s), 0)
+        job.submit += beats * state.node_beat_s
+        idle = max(math.floor((job.submit - state.now) / state.node_beat_s) - 1, 0) * state.node_beat_s
+        for node_row in range(state.nodes_count):
+            node_at(state, node_row).next_beat += idle
+        state.horizon = job.submit + span
+        state.next_submission = job_row
+        state.submissions_end = job_row + 1
+        state.next_alone = job_row + 1
+        state.unfinished = 1
+        _play(state)
+        if state.unfinished > 0:
+            return
+
+
+@compiled
+def _play(state: Any) -> None:
+    while state.unfinished > 0:
+        time, kind = _next_event(state)
+        if time > state.horizon:
+            return
+        state.now = time
+        hooks.tick(state)
+        if kind == _NODE_BEAT:
+            _node_beat(state)
+        elif kind == _AM_BEAT:
+            _am_beat(state)
+        elif kind == _TASK_END:
+            job_row, task_row = pop_task_end(state)
+            end_task(state, job_row, task_row)
+        elif kind == _SUBMISSION:
+            state.next_submission += 1
+            submit(state, state.next_submission - 1)
+        else:
+            state.next_update += 1
+            state.version += 1
+            hooks.reconfigure(state, state.next_update - 1)
+
+
+@compiled
+def _node_beat(state: Any) -> None:
+    node_row = state.next_node
+    state.next_node = node_row + 1 if node_row + 1 < state.nodes_count else 0
+    hooks.node_beat(state, node_row)
+    if state.launched > 0:
+        launch_ams(state)
+    node_at(state, node_row).next_beat = state.now + state.node_beat_s
+
+
+@compiled
+def _am_beat(state: Any) -> None:
+    job_row = ring_at(state, state.ring_head).job
+    state.ring_head = state.ring_head + 1 if state.ring_head + 1 < state.ring_count else 0
+    state.ring_length -= 1
+    if job_at(state, job_row).state < ENDED and not am_beat(state, job_row):
+        schedule_beat(state, job_row)
+
+
+@compiled
+def _next_event(state: Any) -> tuple[float, int]:
     """The time and kind of the next event: the earliest, and of equals the first kind."""
     time, kind = np.inf, _NODE_BEAT
-    if core.clock[0].task_ends > 0:
-        time, kind = core.task_ends[0].time, _TASK_END
-    update = core.clock[0].next_update
-    if update < core.update_times_s.size and core.update_times_s[update] < time:
-        time, kind = core.update_times_s[update], _UPDATE
-    job = core.clock[0].next_submission
-    if job < core.jobs.size and core.jobs[job].submit < time:
-        time, kind = core.jobs[job].submit, _SUBMISSION
-    if core.clock[0].ring_length > 0:
-        beat = core.jobs[core.am_ring[core.clock[0].ring_head]].next_beat
+    if state.pending_task_ends > 0:
+        time, kind = task_end_at(state, 0).time, _TASK_END
+    if state.next_update < state.updates_count:
+        update = update_at(state, state.next_update).time
+        if update < time:
+            time, kind = update, _UPDATE
+    if state.next_submission < state.submissions_end:
+        submission = job_at(state, state.next_submission).submit
+        if submission < time:
+            time, kind = submission, _SUBMISSION
+    if state.ring_length > 0:
+        beat = job_at(state, ring_at(state, state.ring_head).job).next_beat
         if beat < time:
             time, kind = beat, _AM_BEAT
-    beat = core.nodes[core.clock[0].next_node].next_beat
+    beat = node_at(state, state.next_node).next_beat
     if beat < time:
         time, kind = beat, _NODE_BEAT
     return time, kind

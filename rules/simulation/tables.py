@@ -1,91 +1,138 @@
 """The tables that every scheduler's simulation works on, and how a workload is laid out in them.
 
-A row per job, ask, task, node; jobs are in the order of their submission, which is that of their application ids.
-An ask is a number of equal containers; the first ask of a job is its AM's.
+Jobs are in the order of their submission, which is that of their application ids. An ask is a number of equal
+containers; the first ask of a job is its AM's.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rules.simulation.memory import Table, columns, make_table, rows
 from workloads.trace import Case, Job
 
-__all__ = ["ENDED", "NEW", "PLACED", "REJECTED", "RUNNING", "WAITING", "Core", "Table", "build_core", "table"]
-
-Table = NDArray[Any]
-"""A structured array: a row for each thing, a name for each column."""
+__all__ = [
+    "CORE_COUNTERS",
+    "CORE_FLOATS",
+    "CORE_TABLES",
+    "ENDED",
+    "NEW",
+    "PLACED",
+    "REJECTED",
+    "RUNNING",
+    "WAITING",
+    "ask_at",
+    "bound_at",
+    "grant_at",
+    "job_at",
+    "kept_at",
+    "launch_at",
+    "lay_out",
+    "node_at",
+    "ring_at",
+    "start_clock",
+    "task_at",
+    "task_end_at",
+    "update_at",
+    "wait_at",
+]
 
 # States of a job: not yet submitted; accepted, its AM waits for a container; AM placed; AM runs; ended; refused.
 NEW, WAITING, PLACED, RUNNING, ENDED, REJECTED = range(6)
 
+_CONTAINER = columns("node ask")
+CORE_TABLES: Mapping[str, np.dtype[Any]] = {
+    "jobs": columns(
+        "state rejection executors executor_vcores am_ask ask_end task_begin task_end next_task tasks_done stage "
+        "left_in_stage free_slots asked am_node container_begin container_capacity granted collected kept",
+        "submit am_start first finish next_beat",
+    ),
+    "asks": columns("job memory vcores count next_task task_end pending asked_memory asked_vcores"),
+    "tasks": columns("ask stage node", "duration"),
+    "nodes": columns(
+        "memory vcores free_memory free_vcores reserved_by reserved_ask reserved_at host_rank idle_version full",
+        "next_beat",
+    ),
+    "grants": _CONTAINER,
+    "keeps": _CONTAINER,
+    "task_ends": columns("made job task", "time"),
+    "ring": columns("job"),
+    "launches": columns("job"),
+    "updates": columns("", "time"),
+    "waits": columns("rule", "since full_s"),
+    "bound": columns("", "seconds"),
+}
+"""``grants``: containers that a job was given and has not collected; ``keeps``: those that it will give back.
 
-def table(length: int, integers: str, floats: str = "") -> Table:
-    """A table of zeros with the named columns, 64 bits wide each.
+``ring``: AMs in the order of their next beats; ``launches``: AMs that were placed and start at the next node beat.
+``waits`` and ``bound``: see :mod:`rules.simulation.binding`; the latter has a row for each job and rule.
+"""
 
-    At least one row, so that a table without rows keeps its type.
-    """
-    columns = [(name, np.int64) for name in integers.split()] + [(name, np.float64) for name in floats.split()]
-    return np.zeros(max(length, 1), dtype=np.dtype(columns))
+CORE_COUNTERS = (
+    "unfinished pending_task_ends made next_submission next_update next_node ring_head ring_length launched version "
+    "reasons full_nodes alone next_alone submissions_end"
+)
+"""``version`` changes with everything that could make a node's beat come out differently."""
+CORE_FLOATS = "now horizon node_beat_s am_beat_s full_since full_s horizon_alone"
+
+job_at = rows("jobs", CORE_TABLES["jobs"])
+ask_at = rows("asks", CORE_TABLES["asks"])
+task_at = rows("tasks", CORE_TABLES["tasks"])
+node_at = rows("nodes", CORE_TABLES["nodes"])
+grant_at = rows("grants", CORE_TABLES["grants"])
+kept_at = rows("keeps", CORE_TABLES["keeps"])
+task_end_at = rows("task_ends", CORE_TABLES["task_ends"])
+ring_at = rows("ring", CORE_TABLES["ring"])
+launch_at = rows("launches", CORE_TABLES["launches"])
+update_at = rows("updates", CORE_TABLES["updates"])
+wait_at = rows("waits", CORE_TABLES["waits"])
+bound_at = rows("bound", CORE_TABLES["bound"])
 
 
-class Core(NamedTuple):
-    """What the event loop and the jobs need; see :func:`build_core` for the columns."""
-
-    clock: Table
-    jobs: Table
-    asks: Table
-    tasks: Table
-    nodes: Table
-    granted: Table
-    kept: Table
-    task_ends: Table
-    am_ring: NDArray[np.int64]
-    launched: NDArray[np.int64]
-    update_times_s: NDArray[np.float64]
-
-
-def build_core(case: Case) -> tuple[Core, list[int]]:
+def lay_out(case: Case, rules: int = 1) -> tuple[dict[str, Table], list[int]]:
     """Lays out a case's workload and nodes.
 
-    Sizes are as asked: the scheduler normalises ``memory`` and ``vcores`` of ``asks`` when it makes its state.
+    Sizes are as asked: the scheduler normalises ``memory`` and ``vcores`` of the asks.
+
+    Args:
+        case: the workload and the nodes.
+        rules: number of rules that waiting times are put down to.
 
     Returns:
-        The tables, and for each row of ``jobs`` the job's place in ``case.jobs``.
+        The core tables by name, and for each row of ``jobs`` the job's place in ``case.jobs``.
     """
     order = sorted(range(len(case.jobs)), key=lambda i: case.jobs[i].submit_s)
-    in_order = [case.jobs[i] for i in order]
-    jobs, asks, tasks = _lay_out_jobs(in_order)
-    containers = int(asks["count"].sum()) + 2 * len(in_order)
-    clock = table(
-        1,
-        "unfinished task_ends made next_submission next_update next_node ring_head ring_length launched version",
-        "now horizon node_beat_s am_beat_s",
-    )
-    clock["unfinished"], clock["horizon"] = len(in_order), case.horizon_s
-    clock["node_beat_s"], clock["am_beat_s"] = case.node_heartbeat_s, case.am_heartbeat_s
-    core = Core(
-        clock=clock,
-        jobs=jobs,
-        asks=asks,
-        tasks=tasks,
-        nodes=_lay_out_nodes(case),
-        granted=table(containers, "node ask"),
-        kept=table(containers, "node ask"),
-        task_ends=table(len(tasks), "made job task", "time"),
-        am_ring=np.zeros(len(in_order) + 1, np.int64),
-        launched=np.zeros(len(in_order) + 1, np.int64),
-        update_times_s=np.array([update.time_s for update in case.updates] or [np.inf], np.float64),
-    )
-    return core, order
+    jobs, asks, tasks = _lay_out_jobs([case.jobs[i] for i in order])
+    containers = int(asks["count"].sum()) + 2 * len(order)
+    lengths = {
+        "grants": containers,
+        "keeps": containers,
+        "task_ends": len(tasks) + 1,
+        "ring": len(order) + 1,
+        "launches": len(order) + 1,
+        "updates": len(case.updates),
+        "waits": len(order),
+        "bound": len(order) * rules,
+    }
+    tables = {name: make_table(CORE_TABLES[name], length) for name, length in lengths.items()}
+    tables["waits"]["rule"] = -1
+    tables["updates"]["time"] = [update.time_s for update in case.updates]
+    return {**tables, "jobs": jobs, "asks": asks, "tasks": tasks, "nodes": _lay_out_nodes(case)}, order
+
+
+def start_clock(state: Table, case: Case) -> None:
+    """Sets a state's counters to the beginning."""
+    state["unfinished"], state["horizon"] = len(case.jobs), case.horizon_s
+    state["reasons"] = state["bound_count"] // max(len(case.jobs), 1)
+    state["horizon_alone"] = case.horizon_s
+    state["node_beat_s"], state["am_beat_s"] = case.node_heartbeat_s, case.am_heartbeat_s
 
 
 def _lay_out_nodes(case: Case) -> Table:
-    nodes = table(
-        len(case.nodes), "memory vcores free_memory free_vcores reserved_by reserved_ask reserved_at", "next_beat"
-    )
+    nodes = make_table(CORE_TABLES["nodes"], len(case.nodes))
     nodes["memory"] = nodes["free_memory"] = [node.memory_mib for node in case.nodes]
     nodes["vcores"] = nodes["free_vcores"] = [node.vcores for node in case.nodes]
     nodes["reserved_by"] = nodes["reserved_ask"] = -1
@@ -94,56 +141,67 @@ def _lay_out_nodes(case: Case) -> Table:
     return nodes
 
 
-def _lay_out_jobs(jobs_in_order: list[Job]) -> tuple[Table, Table, Table]:
+def _lay_out_jobs(jobs_in_order: Sequence[Job]) -> tuple[Table, Table, Table]:
     """Rows of jobs, asks and tasks; the tasks of an ask (or the stages of a job) stand together, in their order."""
-    ask_rows: list[tuple[int, int, int, int, int]] = []  # job, memory, vcores, count, first task
-    task_rows: list[tuple[int, int, float]] = []  # ask, stage, duration
-    jobs = table(
-        len(jobs_in_order),
-        "state rejection executors executor_vcores am_ask ask_end task_begin task_end next_task tasks_done stage "
-        "left_in_stage free_slots asked am_node container_begin container_capacity granted collected kept",
-        "submit am_start first finish next_beat",
-    )
+    asks: list[tuple[int, int, int, int, int]] = []  # job, memory, vcores, count, first task
+    task_asks: list[int] = []
+    task_stages: list[int] = []
+    durations_s: list[float] = []
+    rows_of_jobs: list[tuple[float, ...]] = []
     containers = 0
     for row, job in enumerate(jobs_in_order):
-        out = jobs[row]
-        out["submit"], out["am_start"], out["first"], out["finish"] = job.submit_s, -1, -1, -1
-        out["am_ask"], out["task_begin"], out["next_task"] = len(ask_rows), len(task_rows), len(task_rows)
-        ask_rows.append((row, job.am_memory_mib, 1, 1, -1))
+        first_ask, first_task, first_stage = len(asks), len(durations_s), 0
+        asks.append((row, job.am_memory_mib, 1, 1, -1))
         if job.executors is not None:
             stages = [stage for stage in job.stages if stage]
-            out["executors"], out["executor_vcores"] = job.executors.count, job.executors.vcores
-            out["left_in_stage"] = len(stages[0])
-            ask_rows.append((row, job.executors.memory_mib, job.executors.vcores, job.executors.count, -1))
+            first_stage = len(stages[0])
+            asks.append((row, job.executors.memory_mib, job.executors.vcores, job.executors.count, -1))
             for number, stage in enumerate(stages):
-                task_rows += [(len(ask_rows) - 1, number, duration_s) for duration_s in stage]
+                durations_s += stage
+                task_stages += [number] * len(stage)
         else:
             sizes: dict[tuple[int, int], list[float]] = {}
             for task in job.tasks:
                 sizes.setdefault((task.memory_mib, task.vcores), []).append(task.duration_s)
             for memory, vcores in sorted(sizes):
-                durations = sizes[memory, vcores]
-                ask_rows.append((row, memory, vcores, len(durations), len(task_rows)))
-                task_rows += [(len(ask_rows) - 1, 0, duration_s) for duration_s in durations]
-        out["ask_end"], out["task_end"] = len(ask_rows), len(task_rows)
-        out["container_begin"], out["container_capacity"] = containers, 2 + sum(a[3] for a in ask_rows[out["am_ask"] :])
-        containers += int(out["container_capacity"])
-    return jobs, _ask_table(ask_rows), _task_table(task_rows)
+                asks.append((row, memory, vcores, len(sizes[memory, vcores]), len(durations_s)))
+                task_asks += [len(asks) - 1] * len(sizes[memory, vcores])
+                durations_s += sizes[memory, vcores]
+        task_stages += [0] * (len(durations_s) - len(task_stages))
+        task_asks += [first_ask + 1] * (len(durations_s) - len(task_asks))
+        capacity = 2 + sum(ask[3] for ask in asks[first_ask:])
+        executors, vcores = (job.executors.count, job.executors.vcores) if job.executors else (0, 0)
+        rows_of_jobs.append(
+            (job.submit_s, executors, vcores, first_ask, len(asks), first_task, len(durations_s), first_stage,
+             containers, capacity)
+        )  # fmt: skip
+        containers += capacity
+    tasks = make_table(CORE_TABLES["tasks"], len(durations_s))
+    tasks["ask"], tasks["stage"], tasks["duration"] = task_asks, task_stages, durations_s
+    return _job_table(rows_of_jobs), _ask_table(asks), tasks
 
 
-def _ask_table(rows: list[tuple[int, int, int, int, int]]) -> Table:
-    asks = table(len(rows), "job memory vcores count next_task task_end pending asked_memory asked_vcores")
-    if rows:
-        columns = np.array(rows, np.int64).T
-        for name, column in zip(("job", "memory", "vcores", "count", "next_task"), columns, strict=True):
+def _job_table(rows_of_jobs: list[tuple[float, ...]]) -> Table:
+    jobs = make_table(CORE_TABLES["jobs"], len(rows_of_jobs))
+    names = (
+        "submit executors executor_vcores am_ask ask_end task_begin task_end left_in_stage container_begin "
+        "container_capacity"
+    )
+    if rows_of_jobs:
+        for name, column in zip(names.split(), zip(*rows_of_jobs, strict=True), strict=True):
+            jobs[name] = column
+    jobs["next_task"] = jobs["task_begin"]
+    jobs["am_start"] = jobs["first"] = jobs["finish"] = -1
+    return jobs
+
+
+def _ask_table(rows_of_asks: list[tuple[int, int, int, int, int]]) -> Table:
+    asks = make_table(CORE_TABLES["asks"], len(rows_of_asks))
+    if rows_of_asks:
+        for name, column in zip(
+            ("job", "memory", "vcores", "count", "next_task"), zip(*rows_of_asks, strict=True), strict=True
+        ):
             asks[name] = column
         asks["asked_memory"], asks["asked_vcores"] = asks["memory"], asks["vcores"]
         asks["task_end"] = np.where(asks["next_task"] >= 0, asks["next_task"] + asks["count"], -1)
     return asks
-
-
-def _task_table(rows: list[tuple[int, int, float]]) -> Table:
-    tasks = table(len(rows), "ask stage node", "duration")
-    if rows:
-        tasks["ask"], tasks["stage"], tasks["duration"] = zip(*rows, strict=True)
-    return tasks

@@ -32,6 +32,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "workload": CommandEntry("workloads.cli.workload:workload", "workloads: import, list"),
     "tune": CommandEntry("tuner.cli.tune:tune", "tune one Spark application on a live cluster"),
     "analyze": CommandEntry("tuner.cli.analyze:analyze", "what an event log says, and what to set"),
+    "scheduler": CommandEntry("rules.cli:scheduler", "the queues: predict, optimize, change"),
     "jobs": CommandEntry("tuner.cli.jobs:jobs", "the jobs that the store knows"),
     "history": CommandEntry("tuner.cli.jobs:history", "the runs of one job"),
     "db": CommandEntry("tuner.cli.db:db", "the store's schema: upgrade, status"),

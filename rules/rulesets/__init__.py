@@ -1,0 +1,1 @@
+"""Rule sets: one rule for each mechanism of a scheduler."""

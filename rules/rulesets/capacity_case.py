@@ -1,0 +1,106 @@
+"""A case under the Capacity Scheduler, from its configuration to the tables that the simulation runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+from rules.dialects.capacity import parse
+from rules.limits import Limits
+from rules.model import QueueTree, Resources
+from rules.rulesets.capacity_facts import CapacityRules
+from rules.simulation.capacity.build import build
+from rules.simulation.capacity.scheduler import (
+    ABOVE_MAXIMUM,
+    CLUSTER_FULL,
+    NOT_A_LEAF,
+    QUEUE_FULL,
+    STOPPED,
+    UNKNOWN_QUEUE,
+    USER_FULL,
+)
+from rules.simulation.memory import Memory
+from tuner.errors import InputError
+from workloads.trace import Case, Job
+
+__all__ = ["PreparedCapacity", "capacity_rules", "configurations", "prepare_capacity", "rejection_words"]
+
+
+@dataclass(frozen=True)
+class PreparedCapacity:
+    """A case, ready to run.
+
+    Attributes:
+        memory: the tables before the first event.
+        order: for each row of the jobs' table the job's place in ``case.jobs``.
+        paths: full paths of the queues, in the order of their rows.
+        limits: the limits of the configuration at the start and after each update.
+    """
+
+    memory: Memory
+    order: list[int]
+    paths: tuple[str, ...]
+    limits: tuple[Limits, ...]
+
+
+@cache
+def capacity_rules() -> CapacityRules:
+    """The whole rule set; one for the process, since it keeps what it has derived."""
+    return CapacityRules()
+
+
+def prepare_capacity(case: Case, rules: CapacityRules | None = None) -> PreparedCapacity:
+    """Derives the limits of all configurations of a case, and lays out the tables.
+
+    Args:
+        case: the case; its scheduler is ``capacity``.
+        rules: another rule set than the whole one, for example without a rule.
+
+    Raises:
+        InputError: the configuration cannot be read, or an update removes a queue.
+    """
+    found = rules or capacity_rules()
+    trees = [parse(_without_none(conf)) for conf in configurations(case)]
+    _check_queues(trees)
+    nodes = Resources(sum(node.memory_mib for node in case.nodes), sum(node.vcores for node in case.nodes))
+    limits = tuple(found.derive(tree, nodes) for tree in trees)
+    memory, order, paths = build(case, trees, limits)
+    return PreparedCapacity(memory, order, tuple(paths), limits)
+
+
+def configurations(case: Case) -> list[Mapping[str, str | None]]:
+    """The properties at the start and after each update, in turn."""
+    found: list[Mapping[str, str | None]] = [dict(case.conf)]
+    for update in case.updates:
+        found.append({**found[-1], **update.conf})
+    return found
+
+
+def _without_none(conf: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in conf.items() if value is not None}
+
+
+def _check_queues(trees: list[QueueTree]) -> None:
+    for before, after in pairwise(trees):
+        gone = [queue.path for queue in before if queue.path not in after]
+        if gone:
+            raise InputError(
+                f"an update removes the queue {gone[0]}, which the scheduler refuses while it is not stopped",
+                "leave the queue in, with capacity 0 or stopped",
+            )
+
+
+def rejection_words(code: int, job: Job) -> str:
+    """Why the ResourceManager refuses a job, in its words as far as they do not carry run-time ids."""
+    return {
+        UNKNOWN_QUEUE: f"submitted by user {job.user} to unknown queue: {job.queue}",
+        NOT_A_LEAF: f"submitted by user {job.user} to non-leaf queue: {job.queue}",
+        STOPPED: f"Queue {job.queue} is STOPPED. Cannot accept submission of application",
+        QUEUE_FULL: f"Queue {job.queue} already has the maximum number of applications",
+        USER_FULL: f"Queue {job.queue} already has the maximum number of applications from user {job.user}",
+        CLUSTER_FULL: "Maximum system application limit reached, cannot accept submission of application",
+        ABOVE_MAXIMUM: "Invalid resource request! Cannot allocate containers as requested resource is greater than "
+        "maximum allowed allocation",
+    }[code]

@@ -1,0 +1,78 @@
+"""Resource calculators and Hadoop's ways of rounding.
+
+A resource is a pair of memory and vcores; under ``DefaultResourceCalculator`` the vcores are 0 everywhere, the
+cluster's included, which leaves memory alone to decide.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, cast
+
+import numpy as np
+
+from rules.simulation.compiled import compiled
+
+__all__ = ["ZERO", "ceil_float", "compare", "float32", "fraction", "round_down", "round_up", "smaller"]
+
+ZERO: Final = cast(int, np.int64(0))
+"""To be passed as an argument: for a literal 0 the compiler would make another version of the function."""
+
+
+@compiled
+def float32(value: float) -> float:
+    """What is left of a number that Hadoop keeps as a float."""
+    return float(np.float32(value))
+
+
+@compiled
+def compare(cluster: Any, memory_a: int, vcores_a: int, memory_b: int, vcores_b: int) -> int:
+    """``ResourceCalculator.compare``: by the larger share of the cluster, then by the other; -1, 0 or 1."""
+    if memory_a == memory_b and vcores_a == vcores_b:
+        return 0
+    if cluster.vcores == 0:
+        return 1 if memory_a > memory_b else -1 if memory_a < memory_b else 0
+    a, b = memory_a / cluster.memory, vcores_a / cluster.vcores
+    c, d = memory_b / cluster.memory, vcores_b / cluster.vcores
+    if b > a:
+        a, b = b, a
+    if d > c:
+        c, d = d, c
+    if a != c:
+        return 1 if a > c else -1
+    return 1 if b > d else -1 if b < d else 0
+
+
+@compiled
+def smaller(cluster: Any, memory_a: int, vcores_a: int, memory_b: int, vcores_b: int) -> tuple[int, int]:
+    """``Resources.min``: one of the two as a whole, the first where they compare equal."""
+    if compare(cluster, memory_a, vcores_a, memory_b, vcores_b) <= 0:
+        return memory_a, vcores_a
+    return memory_b, vcores_b
+
+
+@compiled
+def fraction(cluster: Any, memory: int, vcores: int) -> float:
+    """The larger of the shares of the cluster (``Resources.divide`` and ``ratio`` are made of it)."""
+    share = memory / cluster.memory
+    return float(max(share, vcores / cluster.vcores) if cluster.vcores > 0 else share)
+
+
+@compiled
+def round_up(value: int, step: int) -> int:
+    """``ResourceCalculator.roundUp``."""
+    return value if step == 0 else (value + step - 1) // step * step
+
+
+@compiled
+def round_down(value: int, step: int) -> int:
+    """``ResourceCalculator.roundDown``: towards zero, as Java divides."""
+    if step == 0:
+        return value
+    return value // step * step if value >= 0 else -(-value // step * step)
+
+
+@compiled
+def ceil_float(value: float) -> int:
+    """The next whole number, of what is left of the value as a float (``multiplyAndNormalizeUp``)."""
+    return math.ceil(np.float32(value))

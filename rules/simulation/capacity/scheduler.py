@@ -1,0 +1,282 @@
+"""The Capacity Scheduler's answers to the event loop's hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.extending import overload
+
+from rules.simulation import hooks
+from rules.simulation.binding import NO_RULE, bind, note_room
+from rules.simulation.capacity.activation import activate_applications
+from rules.simulation.capacity.application import allocate
+from rules.simulation.capacity.arithmetic import ZERO, round_down
+from rules.simulation.capacity.assign import assign, has_room
+from rules.simulation.capacity.books import add_applications, add_pending, add_used
+from rules.simulation.capacity.leaf import ALLOCATED, NOTHING, OVER_LIMIT, keep_current_limit
+from rules.simulation.capacity.order import insert, mark_stale, remove, reorder, wanting_begin
+from rules.simulation.capacity.parallel import let_all_run, let_others_run, park, start, why_not
+from rules.simulation.capacity.reasons import APPLICATION_ORDER, HEARTBEAT
+from rules.simulation.capacity.reservations import NONE, fewer_reservations, unreserve
+from rules.simulation.capacity.state import (
+    CAPACITY_STATE,
+    app_at,
+    child_at,
+    cluster_of,
+    limits_of,
+    queue_at,
+    request_at,
+    user_at,
+)
+from rules.simulation.capacity.users import (
+    count_application,
+    drop_application,
+    update_usage_ratio,
+    update_user_limit,
+    use,
+)
+from rules.simulation.compiled import compiled, is_state
+from rules.simulation.tables import ask_at, job_at, node_at
+
+__all__ = ["ABOVE_MAXIMUM", "CLUSTER_FULL", "NOT_A_LEAF", "QUEUE_FULL", "STOPPED", "UNKNOWN_QUEUE", "USER_FULL"]
+
+# Why an application or a request is refused: the number in ``rejection`` of ``jobs``.
+UNKNOWN_QUEUE, NOT_A_LEAF, STOPPED, QUEUE_FULL, USER_FULL, CLUSTER_FULL, ABOVE_MAXIMUM = range(1, 8)
+
+
+def tick(state: Any) -> None:
+    """Nothing goes by the clock."""
+
+
+def submit(state: Any, job: int) -> int:
+    """``AbstractLeafQueue.submitApplication`` and ``addApplicationAttempt``."""
+    if job_at(state, job).rejection > 0:
+        return int(job_at(state, job).rejection)
+    app = app_at(state, job)
+    queue, limit = queue_at(state, app.queue), limits_of(state, app.queue)
+    if not limit.running:
+        return STOPPED
+    if queue_at(state, ZERO).applications >= cluster_of(state).applications:
+        return CLUSTER_FULL
+    if queue.applications >= limit.applications:
+        return QUEUE_FULL
+    if user_at(state, app.user).applications >= limit.user_applications:
+        return USER_FULL
+    user_at(state, app.user).applications += 1
+    add_applications(state, app.queue, 1)
+    rule = why_not(state, job)
+    if rule != NONE:
+        park(state, job, rule)
+    else:
+        start(state, job)
+    return 0
+
+
+def admit(state: Any, job: int) -> int:
+    """``SchedulerUtils.validateResourceRequest``: every ask must be within the maximum allocation."""
+    cluster = cluster_of(state)
+    for row in range(job_at(state, job).am_ask + 1, job_at(state, job).ask_end):
+        ask = ask_at(state, row)
+        if cluster.maximum_memory > 0 and ask.asked_memory > cluster.maximum_memory:
+            return ABOVE_MAXIMUM
+        if cluster.maximum_vcores > 0 and ask.asked_vcores > cluster.maximum_vcores:
+            return ABOVE_MAXIMUM
+    return 0
+
+
+def asked(state: Any, job: int, ask: int) -> None:
+    """``AppSchedulingInfo.updateResourceRequests``."""
+    app, request = app_at(state, job), ask_at(state, ask)
+    app.outstanding += 1
+    if app.outstanding == 1 and app.active:
+        bind(state, job, APPLICATION_ORDER if queue_at(state, app.queue).wanting > 0 else HEARTBEAT)
+        queue = queue_at(state, app.queue)
+        insert(state, wanting_begin(state, app.queue), queue.wanting, job)
+        queue.wanting += 1
+    count_application(state, job)
+    if limits_of(state, app.queue).size_based:
+        mark_stale(state, job)
+    add_pending(state, app.queue, request.pending * request.memory, request.pending * request.vcores)
+
+
+def head_room(state: Any, job: int) -> None:
+    """Working out the head-room brings the user limit up to date."""
+    update_user_limit(state, app_at(state, job).queue)
+
+
+def release(state: Any, job: int, ask: int, node: int) -> None:
+    """``completedContainer``."""
+    app, size = app_at(state, job), ask_at(state, ask)
+    app.used_memory -= size.memory
+    app.used_vcores -= size.vcores
+    node_at(state, node).free_memory += size.memory
+    node_at(state, node).free_vcores += size.vcores
+    mark_stale(state, job)
+    add_used(state, app.queue, -size.memory, -size.vcores)
+    use(state, app.user, app.queue, -size.memory, -size.vcores)
+
+
+def leave(state: Any, job: int) -> None:
+    """``doneApplicationAttempt`` and ``removeApplicationAttempt``: others are activated before the user counts less."""
+    app = app_at(state, job)
+    q = app.queue
+    queue, user = queue_at(state, q), user_at(state, app.user)
+    if app.reservations > 0:
+        for node in range(state.nodes_count):
+            if node_at(state, node).reserved_by == job:
+                unreserve(state, node)
+    for row in range(job_at(state, job).am_ask, job_at(state, job).ask_end):
+        left = ask_at(state, row).pending
+        add_pending(state, q, -left * ask_at(state, row).memory, -left * ask_at(state, row).vcores)
+        ask_at(state, row).pending = 0
+    if app.outstanding > 0:
+        app.outstanding = 0
+        remove(state, wanting_begin(state, q), queue.wanting, job)
+        queue.wanting -= 1
+    remove(state, queue.first_app, queue.active, job)
+    queue.active -= 1
+    app.active = 0
+    am = ask_at(state, job_at(state, job).am_ask)
+    queue.am_memory -= am.memory
+    queue.am_vcores -= am.vcores
+    user.am_memory -= am.memory
+    user.am_vcores -= am.vcores
+    user.active -= 1
+    if user.active + user.pending == 0 and user.in_sums:
+        user.in_sums = 0
+        queue.counted_weight -= user.weight
+    activate_applications(state, q)
+    drop_application(state, job)
+    bind(state, job, NO_RULE)
+    let_others_run(state, job)
+    user.applications -= 1
+    add_applications(state, q, -1)
+
+
+def node_beat(state: Any, node: int) -> None:
+    """``CapacityScheduler.allocateContainersToNode``: one assignment after the other while they may go on."""
+    cluster, here = cluster_of(state), node_at(state, node)
+    if here.reserved_by != NONE:
+        _serve_reservation(state, node)
+        return
+    # Nothing has changed since this node's last beat, which found nothing to do.
+    if here.idle_version == state.version:
+        return
+    room = has_room(state, node)
+    note_room(state, node, room)
+    given = 0
+    while room:
+        result, _, _ = assign(state, ZERO, node, cluster.memory, cluster.vcores)
+        if result in (NOTHING, OVER_LIMIT):
+            here.idle_version = state.version
+            return
+        if result != ALLOCATED:
+            return
+        given += 1
+        if given >= cluster.off_switch_assignments or not cluster.multiple_assignments:
+            return
+        if 0 <= cluster.container_assignments <= given:
+            return
+        room = has_room(state, node)
+
+
+@compiled
+def _serve_reservation(state: Any, node: int) -> None:
+    """A reserved node does one thing in a beat: fulfil (no limit is checked), drop, or wait on."""
+    here = node_at(state, node)
+    job, ask_row = here.reserved_by, here.reserved_ask
+    ask = ask_at(state, ask_row)
+    if ask.pending <= 0:
+        unreserve(state, node)
+    elif ask.memory <= here.free_memory and ask.vcores <= here.free_vcores:
+        fewer_reservations(state, node)
+        allocate(state, job, ask_row, node)
+    else:
+        request_at(state, ask_row).re_reservations += 1
+        state.version += 1
+
+
+def reconfigure(state: Any, update: int) -> None:
+    """``CapacityScheduler.reinitialize``: the new limits, then every queue takes notice of them."""
+    state.configuration = update + 1
+    for q in range(state.queues_count):
+        _sort_by_rank(state, q)
+    _refresh(state, ZERO, cluster_of(state).memory, cluster_of(state).vcores)
+    let_all_run(state)
+
+
+@compiled
+def _sort_by_rank(state: Any, q: int) -> None:
+    first = queue_at(state, q).first_child
+    for i in range(first + 1, first + queue_at(state, q).children):
+        child, place = child_at(state, i).row, i
+        while place > first and limits_of(state, child_at(state, place - 1).row).rank > limits_of(state, child).rank:
+            child_at(state, place).row = child_at(state, place - 1).row
+            place -= 1
+        child_at(state, place).row = child
+
+
+@compiled
+def _refresh(state: Any, q: int, limit_m: int, limit_v: int) -> None:
+    """``updateClusterResource``, from a queue down: applications may be activated under the new limits."""
+    queue, cluster = queue_at(state, q), cluster_of(state)
+    if not queue.leaf:
+        for i in range(queue.first_child, queue.first_child + queue.children):
+            child = child_at(state, i).row
+            room_m = limit_m - queue.used_memory + queue_at(state, child).used_memory
+            room_v = limit_v - queue.used_vcores + queue_at(state, child).used_vcores
+            _refresh(state, child, round_down(room_m, cluster.step_memory), round_down(room_v, cluster.step_vcores))
+        return
+    reorder(state, q)
+    keep_current_limit(state, q, limit_m, limit_v)
+    update_usage_ratio(state, q)
+    activate_applications(state, q)
+    queue.version += 1
+    if queue.active > 0:
+        update_user_limit(state, q)
+
+
+@overload(hooks.tick)
+def _tick(state: Any) -> Callable[..., None] | None:
+    return tick if is_state(state, CAPACITY_STATE) else None
+
+
+@overload(hooks.submit)
+def _submit(state: Any, job: int) -> Callable[..., int] | None:  # noqa: ARG001
+    return submit if is_state(state, CAPACITY_STATE) else None
+
+
+@overload(hooks.admit)
+def _admit(state: Any, job: int) -> Callable[..., int] | None:  # noqa: ARG001
+    return admit if is_state(state, CAPACITY_STATE) else None
+
+
+@overload(hooks.asked)
+def _asked(state: Any, job: int, ask: int) -> Callable[..., None] | None:  # noqa: ARG001
+    return asked if is_state(state, CAPACITY_STATE) else None
+
+
+@overload(hooks.head_room)
+def _head_room(state: Any, job: int) -> Callable[..., None] | None:  # noqa: ARG001
+    return head_room if is_state(state, CAPACITY_STATE) else None
+
+
+@overload(hooks.release)
+def _release(state: Any, job: int, ask: int, node: int) -> Callable[..., None] | None:  # noqa: ARG001
+    return release if is_state(state, CAPACITY_STATE) else None
+
+
+@overload(hooks.leave)
+def _leave(state: Any, job: int) -> Callable[..., None] | None:  # noqa: ARG001
+    return leave if is_state(state, CAPACITY_STATE) else None
+
+
+@overload(hooks.node_beat)
+def _node_beat(state: Any, node: int) -> Callable[..., None] | None:  # noqa: ARG001
+    return node_beat if is_state(state, CAPACITY_STATE) else None
+
+
+@overload(hooks.reconfigure)
+def _reconfigure(state: Any, update: int) -> Callable[..., None] | None:  # noqa: ARG001
+    return reconfigure if is_state(state, CAPACITY_STATE) else None

@@ -1,0 +1,133 @@
+"""Users of a leaf: who is active, and how much each of them may have (``UsersManager``)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rules.simulation.capacity.arithmetic import ceil_float, compare, float32, round_down, round_up, smaller
+from rules.simulation.capacity.state import app_at, cluster_of, limits_of, queue_at, user_at
+from rules.simulation.compiled import compiled
+
+__all__ = ["count_application", "drop_application", "update_usage_ratio", "update_user_limit", "use"]
+
+
+@compiled
+def use(state: Any, user_row: int, q: int, memory: int, vcores: int) -> None:
+    """A user of a leaf holds more or less; a change that outdates the leaf's user limit."""
+    user, queue = user_at(state, user_row), queue_at(state, q)
+    user.used_memory += memory
+    user.used_vcores += vcores
+    if user.in_sums:
+        queue.counted_memory += memory
+        queue.counted_vcores += vcores
+    queue.version += 1
+    cluster = cluster_of(state)
+    ratio = np.float32(np.float32(user.used_memory) / np.float32(cluster.memory))
+    if cluster.vcores > 0:
+        ratio = max(ratio, np.float32(np.float32(user.used_vcores) / np.float32(cluster.vcores)))
+    change = np.float32(ratio - np.float32(user.ratio))
+    user.ratio = ratio
+    queue.usage_ratio = np.float32(np.float32(queue.usage_ratio) + change)
+
+
+@compiled
+def update_usage_ratio(state: Any, q: int) -> None:
+    """Sums the users' ratios anew, as a change of the configuration does."""
+    queue = queue_at(state, q)
+    total = np.float32(0)
+    for row in range(queue.first_user, queue.first_user + queue.users):
+        total = np.float32(total + np.float32(user_at(state, row).ratio))
+    queue.usage_ratio = total
+
+
+@compiled
+def count_application(state: Any, job: int) -> None:
+    """``activateApplication``: the application asks for something, so its user counts as active.
+
+    Only where the user has an activated application by now; an ask recorded before that never counts.
+    """
+    app = app_at(state, job)
+    user, queue = user_at(state, app.user), queue_at(state, app.queue)
+    if user.active <= 0:
+        return
+    if user.counted == 0:
+        queue.active_users += 1
+        queue.version += 1
+        if not user.in_sums:
+            user.in_sums = 1
+            queue.counted_weight = float32(queue.counted_weight + user.weight)
+            queue.counted_memory += user.used_memory
+            queue.counted_vcores += user.used_vcores
+    if not app.counted:
+        app.counted = 1
+        user.counted += 1
+
+
+@compiled
+def drop_application(state: Any, job: int) -> None:
+    """``deactivateApplication``: the application asks for nothing more."""
+    app = app_at(state, job)
+    if not app.counted:
+        return
+    user, queue = user_at(state, app.user), queue_at(state, app.queue)
+    app.counted = 0
+    user.counted -= 1
+    if user.counted > 0:
+        return
+    queue.active_users -= 1
+    queue.version += 1
+    if user.in_sums:
+        user.in_sums = 0
+        queue.counted_weight = float32(queue.counted_weight - user.weight)
+        queue.counted_memory -= user.used_memory
+        queue.counted_vcores -= user.used_vcores
+
+
+@compiled
+def update_user_limit(state: Any, q: int) -> None:
+    """``computeUserLimit`` for active users, kept until something of it changes.
+
+    The larger of an equal share of what the active users have, and of the minimum percent of the queue (or of its use,
+    where that is more); at most the factor times the queue.
+    """
+    queue, limit, cluster = queue_at(state, q), limits_of(state, q), cluster_of(state)
+    if queue.limit_version == queue.version:
+        return
+    queue.limit_version = queue.version
+    step_m, step_v = cluster.step_memory, cluster.step_vcores
+    none = limit.guaranteed_memory == 0 and limit.guaranteed_vcores == 0
+    base_m, base_v = limit.guaranteed_memory, limit.guaranteed_vcores
+    if compare(cluster, base_m, base_v, step_m, step_v) < 0:
+        base_m, base_v = step_m, step_v
+    consumed_m = round_up(ceil_float(cluster.memory * queue.usage_ratio), step_m)
+    consumed_v = round_up(ceil_float(cluster.vcores * queue.usage_ratio), step_v)
+    current_m, current_v = base_m, base_v
+    if compare(cluster, consumed_m, consumed_v, base_m, base_v) >= 0:
+        current_m, current_v = consumed_m + step_m, consumed_v + step_v
+    share_m = share_v = 0
+    if queue.counted_weight > 0:
+        share_m = _divide_up(queue.counted_memory + step_m, queue.counted_weight)
+        share_v = _divide_up(queue.counted_vcores + step_v, queue.counted_weight)
+    least_m = (int(current_m * limit.user_percent) + 99) // 100
+    least_v = (int(current_v * limit.user_percent) + 99) // 100
+    if compare(cluster, share_m, share_v, least_m, least_v) < 0:
+        share_m, share_v = least_m, least_v
+    if limit.user_factor == -1 or none:
+        most_m, most_v = round_down(limit.maximum_memory, step_m), round_down(limit.maximum_vcores, step_v)
+    else:
+        most_m, most_v = int(base_m * limit.user_factor), int(base_v * limit.user_factor)
+    queue.limit_by_factor = limit.user_factor != -1 and compare(cluster, share_m, share_v, most_m, most_v) > 0
+    share_m, share_v = smaller(cluster, share_m, share_v, most_m, most_v)
+    queue.limit_memory, queue.limit_vcores = round_up(share_m, step_m), round_up(share_v, step_v)
+    queue.waiting_users = 0
+    for row in range(queue.first_user, queue.first_user + queue.users):
+        if user_at(state, row).pending > 0 and user_at(state, row).active <= 0:
+            queue.waiting_users += 1
+
+
+@compiled
+def _divide_up(amount: int, by: float) -> int:
+    return math.ceil(np.float32(np.float32(amount) / np.float32(by)))
