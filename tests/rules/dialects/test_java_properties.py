@@ -45,3 +45,8 @@ def test_the_last_of_equal_names_is_changed_and_all_are_removed():
 def test_a_line_that_is_none_is_named():
     with pytest.raises(InputError, match="f, line 3: 'nonsense' is not NAME=VALUE"):
         read_java_properties(b"a=1,\\\n2\nnonsense\n", "f")
+
+
+def test_the_same_value_keeps_its_way_of_writing():
+    text = b"a=caf\\u00e9,\\\n  x\n"
+    assert read_java_properties(text, "f").with_changes({"a": "café,x"}).render() == text
