@@ -79,9 +79,9 @@ def main() -> None:
             .agg(
                 F.count("*").alias("groups"),
                 F.sum("total_revenue").alias("revenue"),
-                F.sum(
-                    F.xxhash64("source_ip", "total_revenue", F.round("mean_rank", 6)).cast("decimal(38,0)")
-                ).alias("checksum"),
+                F.sum(F.xxhash64("source_ip", "total_revenue", F.round("mean_rank", 6)).cast("decimal(38,0)")).alias(
+                    "checksum"
+                ),
             )
             .first()
         )
