@@ -26,6 +26,11 @@ def _number(value: float | str) -> float:
     return value
 
 
+def cluster_resources(fact: Fact) -> Mapping[str, float]:
+    """What all nodes have together is divided among the queues."""
+    return _pick(fact, "memory", "vcores")
+
+
 def weight(fact: Fact) -> Mapping[str, float]:
     """A queue is due memory in proportion to its weight; with weight 0, its minimum only."""
     return _pick(fact, "weight")
@@ -135,6 +140,7 @@ def no_preemption_from(_: Fact) -> Mapping[str, float]:
 
 
 FAIR_RULES: tuple[Rule, ...] = (
+    Rule("cluster-resources", "cluster-resources", "FairScheduler.getClusterResource", "cluster", cluster_resources),
     Rule("fair-weight", "weight", "policies.ComputeFairShares", "queue", weight),
     Rule(
         "fair-min-share",

@@ -20,7 +20,7 @@ from rules.dialects.fair_validate import refusal, validate
 from rules.engine import RuleEngine
 from rules.limits import Limits
 from rules.model import ROOT, Resources
-from rules.rulesets.fair import fair_engine
+from rules.rulesets.fair import FAIR_RULES, fair_engine
 from rules.rulesets.fair_facts import FairFacts
 from rules.simulation.fair.build import FairPlan, Layout, build_fair_memory, lay_out_queues
 from rules.simulation.fair.hooks import ABOVE_MAXIMUM, NO_QUEUE, NO_RESOURCE, NOT_PLACED
@@ -60,7 +60,7 @@ def prepare_fair(case: Case, engine: RuleEngine | None = None) -> PreparedFair:
         InputError: the ResourceManager would not start with this configuration.
     """
     configurations = _configurations(case)
-    core, order = lay_out(case)
+    core, order = lay_out(case, len(FAIR_RULES))
     jobs = [case.jobs[i] for i in order]
     placed = _place_jobs(jobs, configurations, [update.time_s for update in case.updates])
     paths = [path for path in placed if isinstance(path, str)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from rules.simulation.binding import bind
 from rules.simulation.compiled import compiled
+from rules.simulation.fair.reasons import MAX_RUNNING_APPS, UPDATE_STEP, USER_MAX_RUNNING_APPS
 from rules.simulation.fair.state import (
     RUNNABLE,
     UNBOUNDED,
@@ -25,9 +27,12 @@ __all__ = ["add_app", "add_used", "let_all_run", "remove_app"]
 def add_used(state: Any, q: int, memory: int, vcores: int) -> None:
     """The queue and all above it hold more, or less."""
     while q >= 0:
-        queue_at(state, q).used_memory += memory
-        queue_at(state, q).used_vcores += vcores
-        q = queue_at(state, q).parent
+        queue = queue_at(state, q)
+        queue.held_mib_s += queue.used_memory * (state.now - queue.held_since)
+        queue.held_since = state.now
+        queue.used_memory += memory
+        queue.used_vcores += vcores
+        q = queue.parent
 
 
 @compiled
@@ -37,6 +42,9 @@ def add_app(state: Any, job: int) -> None:
         _run(state, job)
         return
     app_at(state, job).standing = WAITING_TO_RUN
+    user = app_at(state, job).user
+    by_user = user_at(state, user).running >= most_apps_of(state, user)
+    bind(state, job, USER_MAX_RUNNING_APPS if by_user else MAX_RUNNING_APPS)
     place = state.waiting_apps
     while place > 0 and waiting_at(state, place - 1).row > job:
         waiting_at(state, place).row = waiting_at(state, place - 1).row
@@ -91,6 +99,7 @@ def _run(state: Any, job: int) -> None:
     queue = queue_at(state, app.queue)
     running_at(state, queue.first_app + queue.running).row = job
     app.standing = RUNNABLE
+    bind(state, job, UPDATE_STEP)
     user_at(state, app.user).running += 1
     _count_running(state, app.queue, 1)
 

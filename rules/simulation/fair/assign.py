@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from rules.simulation.binding import NO_RULE, bind
 from rules.simulation.compiled import compiled
 from rules.simulation.fair.apps import add_used
 from rules.simulation.fair.held import has_claim, hold, serve_claim
 from rules.simulation.fair.order import make_heap, pop_heap
-from rules.simulation.fair.state import DRF, app_at, cluster_of, heap_at, plan_of, queue_at, running_at
+from rules.simulation.fair.reasons import AM_SHARE, HEARTBEAT, MAX_SHARE, NO_ROOM, ORDER_FAIR, WEIGHT
+from rules.simulation.fair.state import DRF, UNORDERED, app_at, cluster_of, heap_at, plan_of, queue_at, running_at
 from rules.simulation.jobs import grant
 from rules.simulation.tables import ask_at, job_at, node_at
 
@@ -72,6 +74,7 @@ def _assign(state: Any, node_row: int) -> int:
         elif _is_open(state, child):
             outcome = _assign_in_leaf(state, child, node_row)
             if outcome != NOTHING:
+                _tell_siblings(state, child)
                 return int(outcome)
 
 
@@ -116,11 +119,40 @@ def _assign_in_leaf(state: Any, q: int, node_row: int) -> int:
         job = pop_heap(state, True, policy, queue.first_app, length)
         length -= 1
         if is_over_am_share(state, job):
+            bind(state, job, AM_SHARE)
             continue
         outcome = assign_to_app(state, job, node_row)
         if outcome != NOTHING:
+            _tell_waiting(state, q, length, job)
             return int(outcome)
     return NOTHING
+
+
+@compiled
+def _tell_waiting(state: Any, q: int, length: int, served: int) -> None:
+    """One was served, so it waits for the next beat, and those behind it (in the heap) for their turn."""
+    app = app_at(state, served)
+    waits = app.pending_memory > 0 or app.pending_vcores > 0
+    bind(state, served, HEARTBEAT if waits else NO_RULE)
+    policy, first = plan_of(state, q).policy, queue_at(state, q).first_app
+    if policy != UNORDERED:
+        for i in range(length):
+            bind(state, heap_at(state, first + i).row, ORDER_FAIR + policy)
+
+
+@compiled
+def _tell_siblings(state: Any, q: int) -> None:
+    """A queue was served: what is left of the heaps on the way up waits because of the queues' shares."""
+    while q > 0:
+        q = queue_at(state, q).parent
+        begin = state.jobs_count + queue_at(state, q).first_child
+        for i in range(queue_at(state, q).left):
+            sibling = queue_at(state, heap_at(state, begin + i).row)
+            if sibling.children == 0:
+                for place in range(sibling.first_app, sibling.first_app + sibling.running):
+                    job = running_at(state, place).row
+                    if app_at(state, job).pending_memory > 0:
+                        bind(state, job, WEIGHT)
 
 
 @compiled
@@ -153,6 +185,7 @@ def assign_to_app(state: Any, job: int, node_row: int) -> int:
             if ask.memory <= node.free_memory and ask.vcores <= node.free_vcores:
                 _allocate(state, job, ask_row, node_row)
                 return ASSIGNED
+            bind(state, job, NO_ROOM)
             return int(_reserve(state, job, ask_row, node_row))
     return NOTHING
 
@@ -169,6 +202,7 @@ def _could_hold(state: Any, job: int, ask_row: int, node_row: int) -> bool:
     while q >= 0:
         queue, plan = queue_at(state, q), plan_of(state, q)
         if queue.used_memory + ask.memory > plan.most_memory or queue.used_vcores + ask.vcores > plan.most_vcores:
+            bind(state, job, MAX_SHARE)
             return False
         q = queue.parent
     return True
@@ -233,6 +267,7 @@ def _reserve(state: Any, job: int, ask_row: int, node_row: int) -> int:
     node.reserved_by = job
     node.reserved_ask = ask_row
     app.reservations += 1
+    state.version += 1
     return RESERVED
 
 
@@ -242,6 +277,7 @@ def unreserve(state: Any, node_row: int) -> None:
     node = node_at(state, node_row)
     app_at(state, node.reserved_by).reservations -= 1
     node.reserved_by = -1
+    state.version += 1
 
 
 @compiled

@@ -97,7 +97,7 @@ def build_fair_memory(
     queues = make_table(FAIR_TABLES["plans"], len(plans) * len(layout.paths))
     users = make_table(FAIR_TABLES["user_plans"], len(plans) * len(layout.users))
     for i, plan in enumerate(plans):
-        _fill_cluster(clusters, i, plan.limits, core)
+        _fill_cluster(clusters, i, plan.limits)
         for q, path in enumerate(layout.paths):
             _fill_queue(queues, i * len(layout.paths) + q, path, plan)
         for u, user in enumerate(layout.users):
@@ -107,9 +107,10 @@ def build_fair_memory(
     return make_memory(case, core, tables, layout.parents, layout.ranks, app_queues, app_users)
 
 
-def _fill_cluster(clusters: Table, i: int, limits: Limits, core: Mapping[str, Table]) -> None:
+def _fill_cluster(clusters: Table, i: int, limits: Limits) -> None:
     row = clusters[i]
-    row["memory"], row["vcores"] = core["nodes"]["memory"].sum(), core["nodes"]["vcores"].sum()
+    if resources := limits.get("cluster-resources"):
+        row["memory"], row["vcores"] = resources["memory"], resources["vcores"]
     row["maximum_memory"], row["maximum_vcores"] = UNBOUNDED, _MOST_VCORES
     if size := limits.get("container-size"):
         row["normalise"] = 1

@@ -8,13 +8,15 @@ from typing import Any
 from numba.extending import overload
 
 from rules.simulation import hooks
+from rules.simulation.binding import NO_RULE, bind, note_room
 from rules.simulation.compiled import compiled, is_state
 from rules.simulation.fair.apps import add_app, add_used, let_all_run, remove_app
 from rules.simulation.fair.assign import attempt_scheduling, unreserve
 from rules.simulation.fair.held import KILLED, MARKED, drop_claims, let_go
 from rules.simulation.fair.preemption import kill_marked, look_for_starved, milliseconds, serve_claims
+from rules.simulation.fair.reasons import UPDATE_STEP
 from rules.simulation.fair.shares import update
-from rules.simulation.fair.state import FAIR_STATE, app_at, cluster_of, plan_of, queue_at
+from rules.simulation.fair.state import FAIR_STATE, RUNNABLE, app_at, cluster_of, plan_of, queue_at
 from rules.simulation.tables import ask_at, job_at, node_at
 
 __all__ = ["ABOVE_MAXIMUM", "NOT_PLACED", "NO_QUEUE", "NO_RESOURCE"]
@@ -105,6 +107,8 @@ def asked(state: Any, job: int, ask: int) -> None:
     row = ask_at(state, ask)
     app_at(state, job).pending_memory += row.pending * row.memory
     app_at(state, job).pending_vcores += row.pending * row.vcores
+    if app_at(state, job).standing == RUNNABLE:
+        bind(state, job, UPDATE_STEP)
     state.changed = 1
 
 
@@ -145,15 +149,24 @@ def leave(state: Any, job: int) -> None:
     remove_app(state, job)
     for ask in range(job_at(state, job).am_ask, job_at(state, job).ask_end):
         ask_at(state, ask).pending = 0
+    bind(state, job, NO_RULE)
     state.changed = 1
 
 
 @_plug(hooks.node_beat)
 def node_beat(state: Any, node: int) -> None:
-    """``nodeUpdate``."""
+    """``nodeUpdate``; nothing is done where nothing has changed since the last beat of the node, which gave nothing."""
+    here = node_at(state, node)
+    cluster = cluster_of(state)
+    if here.idle_version == state.version:
+        return
+    before = state.version
+    note_room(state, node, here.free_memory >= cluster.minimum_memory and here.free_vcores >= cluster.minimum_vcores)
     if state.claims > 0:
         serve_claims(state, node)
     attempt_scheduling(state, node)
+    if state.version == before:
+        here.idle_version = before
 
 
 @_plug(hooks.reconfigure)

@@ -50,6 +50,7 @@ def look_for_starved(state: Any) -> None:
     if np.float32(cluster.utilization) >= max(busy_memory, busy_vcores):
         return
     now_ms = milliseconds(state.now)
+    state.version += 1
     for q in range(state.queues_count):
         queue = queue_at(state, q)
         if queue.children == 0:

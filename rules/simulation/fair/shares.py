@@ -48,6 +48,7 @@ def update(state: Any) -> None:
     state.free_memory = cluster_of(state).memory - queue_at(state, 0).used_memory
     state.free_vcores = cluster_of(state).vcores - queue_at(state, 0).used_vcores
     state.changed = 0
+    state.version += 1
 
 
 @compiled

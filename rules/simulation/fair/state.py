@@ -69,7 +69,8 @@ FAIR_TABLES: Mapping[str, np.dtype[Any]] = {
     # A row for each queue, parents before children and children of one parent together: what it holds, demands, is due.
     "queues": columns(
         "parent rank first_child children first_app running apps used_memory used_vcores demand_memory demand_vcores "
-        "share_memory share_vcores am_memory am_vcores left gathered at_min_share_ms"
+        "share_memory share_vcores am_memory am_vcores left gathered at_min_share_ms",
+        "held_mib_s held_since",
     ),
     "users": columns("running"),
     # A row for each job, beside the core's: what the scheduler knows of the application.
