@@ -74,7 +74,7 @@ def report_json(analysis: Analysis) -> dict[str, Any]:
             "platform": case.facts.platform.name.lower(),
             "python": case.facts.python,
         },
-        "metrics": case.metrics.to_json(),
+        "metrics": _metrics_json(case),
         "memory": _memory_json(case),
         "findings": [_finding_json(finding) for finding in analysis.findings],
         "configuration": analysis.configuration.settings(case.facts),
@@ -93,13 +93,15 @@ def _head(case: Case) -> str:
         f"  {log.path}",
     ]
     if log.wall_s is not None and log.driver_s is not None:
+        # Lost tasks would count as the driver's own time.
+        alone = "" if case.facts.lost_tasks else f", in {log.driver_s:.1f} s of them no task ran"
         lines.append(
-            f"  {log.wall_s:.1f} s, in {log.driver_s:.1f} s of them no task ran; {metrics.jobs} jobs, {metrics.stages}"
+            f"  {log.wall_s:.1f} s{alone}; {metrics.jobs} jobs, {metrics.stages}"
             f" stages, {metrics.tasks} tasks, {metrics.failed_tasks} failed"
         )
     if case.memory is not None and metrics.executor_s is not None:
         memory = case.memory
-        idle = "unknown" if metrics.idle_share is None else f"{metrics.idle_share:.0%}"
+        idle = "unknown" if metrics.idle_share is None or case.facts.lost_tasks else f"{metrics.idle_share:.0%}"
         used = "unknown" if case.evidence.unified_mib is None else f"{case.evidence.unified_mib:.0f} MiB"
         resident = "unknown" if metrics.peak_rss_mib is None else f"{metrics.peak_rss_mib} MiB"
         lines.append(
@@ -141,6 +143,13 @@ def _wrap(text: str, first: str, rest: str) -> str:
     return textwrap.fill(
         text, _WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
+
+
+def _metrics_json(case: Case) -> dict[str, Any]:
+    metrics: dict[str, Any] = dict(case.metrics.to_json())
+    if case.facts.lost_tasks:
+        metrics |= {"driver_s": None, "idle_share": None}
+    return metrics
 
 
 def _finding_json(finding: Finding) -> dict[str, Any]:

@@ -15,7 +15,8 @@ SAID = [
     ),
     (
         "Container killed by YARN for exceeding memory limits.  11.1 GB of 11 GB physical memory used. Consider"
-        " boosting spark.yarn.executor.memoryOverhead or disabling yarn.nodemanager.vmem-check-enabled because of YARN-4714.",
+        " boosting spark.yarn.executor.memoryOverhead or disabling"
+        " yarn.nodemanager.vmem-check-enabled because of YARN-4714.",
         FailureKind.PHYSICAL_MEMORY,
     ),
     (

@@ -44,6 +44,8 @@ def idle_executors(case: Case) -> Iterator[Observation]:
 
 
 def _fewer(case: Case, needed: int | None, now: int) -> tuple[tuple[Change, ...], str]:
+    if not case.facts.succeeded:
+        return (), "executors idle in a run that fails: mend that first"
     dynamic = bool(case.facts.value(_DYNAMIC))
     cached = any(rdd.use_memory for rdd in case.log.rdds)
     if needed is not None and needed < now and not cached:

@@ -10,6 +10,8 @@ from tuner.analysis.model import Change, Observation, Severity
 from tuner.model.failures import KINDS, VMEM_PMEM_RATIO, FailureKind
 from tuner.model.memory_need import Reason
 
+_MOST_NAMED = 5
+
 _FOR: dict[FailureKind, tuple[Reason, ...]] = {
     FailureKind.PHYSICAL_MEMORY: (Reason.KILLED,),
     FailureKind.NATIVE_MEMORY: (Reason.KILLED,),
@@ -69,9 +71,7 @@ def _observed(each: Deaths, severity: Severity, changes: tuple[Change, ...], adv
     who = " and ".join(text for text in counted if text)
     return Observation(
         severity,
-        f"executors {', '.join(each.executors[:5])}{' ...' if len(each.executors) > 5 else ''}"
-        if each.executors
-        else _count(each.tasks, "task"),
+        _named(each.executors) if each.executors else _count(each.tasks, "task"),
         f"{who}: {KINDS[each.kind].title} ({each.text})",
         advice,
         "work that is not done twice",
@@ -86,6 +86,11 @@ def _observed(each: Deaths, severity: Severity, changes: tuple[Change, ...], adv
         },
         changes,
     )
+
+
+def _named(executors: tuple[str, ...]) -> str:
+    more = " ..." if len(executors) > _MOST_NAMED else ""
+    return f"executor{'' if len(executors) == 1 else 's'} {', '.join(executors[:_MOST_NAMED])}{more}"
 
 
 def _count(number: int, noun: str) -> str:
