@@ -168,11 +168,13 @@ def test_damage_never_raises(name: str, data: st.DataObject) -> None:
     unpack(bytes(broken))
 
 
-def test_lzf_copies_that_overlap_themselves() -> None:
-    # One literal, then a copy of 9 from 1 back: a run of one letter.
-    block = bytes([0, ord("a"), 7 << 5, 0, 0])
-    data = b"ZV\1" + len(block).to_bytes(2, "big") + (10).to_bytes(2, "big") + block
-    assert unpack(data) == (b"a" * 10, [])
+@pytest.mark.parametrize("pattern", [b"a", b"ab", b"abc"])
+def test_lzf_copies_that_overlap_themselves(pattern: bytes) -> None:
+    # The pattern once, then a copy of 10 from its own length back.
+    block = bytes([len(pattern) - 1, *pattern, 7 << 5, 1, len(pattern) - 1])
+    expected = (pattern * 14)[: len(pattern) + 10]
+    data = b"ZV\1" + len(block).to_bytes(2, "big") + len(expected).to_bytes(2, "big") + block
+    assert unpack(data) == (expected, [])
 
 
 def test_lzf_copy_from_before_the_start_is_damage() -> None:

@@ -113,7 +113,9 @@ def test_stages_are_bounded_and_the_large_ones_stay(tmp_path: Path) -> None:
     path = write(tmp_path / "log", *application(), *events, end(60_000))
     log = read_log(path, max_stages=100)
     kept = {each.stage_id for each in log.stages if each.totals.tasks}
-    assert len(log.stages) < 500
+    assert len(log.stages) <= 125
+    assert log.stages_without_tasks == ()
+    assert not log.compacted
     assert set(range(0, 9000, 1000)) <= kept
     assert log.totals.tasks == 9000
     assert log.sampled
@@ -182,6 +184,32 @@ def test_peak_of_execution_memory_only_among_accumulables(tmp_path: Path) -> Non
     assert log.stages[0].tasks.column("peak_execution_bytes").tolist() == [4096, 0]
     assert log.totals.peak_execution_bytes == 4096
     assert read_log(write(tmp_path / "none", *application(), task(1), end())).totals.peak_execution_bytes is None
+
+
+def test_cached_blocks_that_grow_spill_and_go(tmp_path: Path) -> None:
+    def block(name: str, memory: int, disk: int) -> dict[str, object]:
+        level = {"Use Memory": memory > 0, "Use Disk": disk > 0, "Deserialized": True, "Replication": 1}
+        info = {"Block ID": name, "Storage Level": level, "Memory Size": memory, "Disk Size": disk}
+        return event("SparkListenerBlockUpdated", **{"Block Updated Info": info})
+
+    persisted = stage(0, 1, 3000)
+    level = {"Use Memory": True, "Use Disk": True, "Deserialized": True, "Replication": 2}
+    persisted["Stage Info"]["RDD Info"] = [
+        {"RDD ID": 3, "Name": "x", "Storage Level": level, "Number of Partitions": 2}
+    ]
+    updates = [
+        block("rdd_3_0", 100, 0),
+        block("rdd_3_1", 50, 0),
+        block("rdd_3_0", 120, 0),
+        block("rdd_3_1", 0, 60),
+        block("rdd_3_0", 0, 0),
+        block("broadcast_1_piece0", 10**9, 0),
+    ]
+    log = read_log(write(tmp_path / "log", *application(), persisted, *updates, end()))
+    (rdd,) = log.rdds
+    assert rdd.storage_level == "MEMORY_AND_DISK_2"
+    assert (rdd.memory_bytes, rdd.disk_bytes, rdd.cached_partitions, rdd.largest_block_bytes) == (170, 60, 2, 120)
+    assert not rdd.unpersisted
 
 
 @given(st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=8), st.data())

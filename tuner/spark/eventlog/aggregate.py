@@ -214,7 +214,9 @@ class Collector:
         """
         self._tasks.flush()
         totals = self._tasks.everything.totals()
-        stages = tuple(self._stage_log(key) for key in sorted(set(self._stages) | set(self._tasks.stage_keys())))
+        kept = set(self._tasks.stage_keys())
+        # A stage whose tasks were let go would look as if the log had none of them.
+        stages = tuple(self._stage_log(key) for key in sorted(kept | (set(self._stages) - self._tasks.forgotten)))
         start = self._start or events.ApplicationStart()
         end_ms = self._end.timestamp if self._end else 0
         running = counts["SparkListenerTaskStart"] - totals.tasks + totals.resubmitted
