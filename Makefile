@@ -30,6 +30,14 @@ fmt: setup ## Format the code and mend what ruff can mend
 types: setup ## Check the types alone
 	$(BIN)/mypy
 
+docs: setup ## Write the generated pages of docs/
+	$(BIN)/python -m tuner.cli.reference > docs/commands.md
+	$(BIN)/python -m tuner.spark.params > docs/parameters.md
+
+bench: setup ## Run the benchmarks, which write benchmarks/*.md
+	$(BIN)/python benchmarks/cluster.py
+	$(BIN)/python benchmarks/eventlog.py
+
 lock: ## Renew requirements.lock from pyproject.toml (needs uv)
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --extra dev --extra postgres \
 		--python-version 3.11 pyproject.toml -o requirements.lock --upgrade --quiet

@@ -25,7 +25,7 @@ class Setting:
 
 SETTINGS: tuple[Setting, ...] = (
     Setting("YARNTUNE_DATABASE_URL", "SQLite in the data folder", "SQLAlchemy URL of the store"),
-    Setting("YARNTUNE_DATA_DIR", "the user's data folder", "where the SQLite store is kept"),
+    Setting("YARNTUNE_DATA_DIR", "the user's data folder", "where the SQLite store and imported workloads are kept"),
     Setting("YARNTUNE_STATE_DIR", "the user's state folder", "where embedded clusters and logs are kept"),
     Setting("YARNTUNE_CACHE_DIR", "the user's cache folder", "where downloaded jars are kept"),
     Setting(
