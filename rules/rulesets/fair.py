@@ -136,7 +136,7 @@ def starvation(fact: Fact) -> Mapping[str, float]:
 
 def no_preemption_from(_: Fact) -> Mapping[str, float]:
     """Containers of a queue with allowPreemptionFrom false, or below one, are never preempted."""
-    return {"preemptable": 0}
+    return {"allow_preemption": 0}
 
 
 FAIR_RULES: tuple[Rule, ...] = (
@@ -249,7 +249,7 @@ FAIR_RULES: tuple[Rule, ...] = (
         "FSAppAttempt.canContainerBePreempted",
         "queue",
         no_preemption_from,
-        (Condition("preemptable", "==", 0),),
+        (Condition("allow_preemption", "==", 0),),
     ),
 )
 """All rules; ``docs/fair-scheduler.md`` lists them."""

@@ -111,8 +111,9 @@ def _queue_fact(facts: FairFacts, path: str, parent: Mapping[str, Any] | None) -
         "am_share": DEFAULT_AM_SHARE if am_share is None else min(read_number(am_share), 1.0),
         "has_max_apps": int(max_apps is not None),
         "max_apps": read_integer(max_apps) if max_apps is not None else 0,
-        "preemptable": int(
-            own.get("allowPreemptionFrom", "true").lower() == "true" and (parent is None or bool(parent["preemptable"]))
+        "allow_preemption": int(
+            own.get("allowPreemptionFrom", "true").lower() == "true"
+            and (parent is None or bool(parent["allow_preemption"]))
         ),
     }
     fact |= _shares(facts, path, own, parent)

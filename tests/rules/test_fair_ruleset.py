@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from rules.dialects.fair import parse_allocations
 from rules.dialects.fair_site import read_site
-from rules.dialects.fair_weights import percentages
 from rules.limits import Limits
 from rules.model import Resources
 from rules.rulesets.fair import FAIR_RULES, fair_engine
@@ -65,7 +63,7 @@ def test_queues_that_the_file_does_not_name_get_its_defaults() -> None:
     assert am_share["am_share"] == pytest.approx(0.2)
 
 
-def test_timeouts_and_preemptability_are_inherited() -> None:
+def test_timeouts_and_preemption_from_are_inherited() -> None:
     found = limits(
         "<allocations><defaultFairSharePreemptionTimeout>7</defaultFairSharePreemptionTimeout>"
         "<queue name='p'><allowPreemptionFrom>false</allowPreemptionFrom>"
@@ -160,15 +158,3 @@ def test_a_file_that_stops_the_resource_manager_is_an_error_and_one_that_comes_l
         prepare_fair(parse_case({**case, "allocations": bad}))
     before = _run(case)["jobs"]["finish"].tolist()
     assert _run({**case, "updates": [{"time": 50.0, "allocations": bad}]})["jobs"]["finish"].tolist() == before
-
-
-def test_weights_as_percentages_add_up_to_a_hundred() -> None:
-    assert list(percentages({"default": 10, "users": 30}).values()) == [Decimal("25.000"), Decimal("75.000")]
-    thirds = percentages({"alice": 1, "bob": 1, "charlie": 1})
-    assert list(map(str, thirds.values())) == ["33.333", "33.333", "33.334"]
-    assert set(percentages({"a": 0}).values()) == {Decimal("0.000")}
-
-
-@given(st.dictionaries(st.text(min_size=1), st.floats(0, 1e6), min_size=1))
-def test_percentages_always_total_a_hundred_or_nothing(weights: dict[str, float]) -> None:
-    assert sum(percentages(weights).values()) in (100, 0)

@@ -143,7 +143,7 @@ def _fill_queue(queues: Table, row_number: int, path: str, plan: FairPlan) -> No
     row["container_memory"], row["container_vcores"] = UNBOUNDED, _MOST_VCORES
     row["most_apps"] = UNBOUNDED
     row["fair_timeout_ms"] = row["min_timeout_ms"] = _NEVER_MS
-    row["preemptable"] = limits.get("no-preemption", path) is None
+    row["allow_preemption"] = limits.get("no-preemption", path) is None
     if weight := limits.get("weight", path):
         row["weight"] = weight["weight"]
     if order := limits.get("order", path):

@@ -228,7 +228,7 @@ def _can_be_preempted(state: Any, job: int, memory: int, vcores: int) -> bool:
     """``canContainerBePreempted``: its application must not fall below its fair share."""
     app = app_at(state, job)
     plan = plan_of(state, app.queue)
-    if not plan.preemptable:
+    if not plan.allow_preemption:
         return False
     left_memory = app.used_memory - app.marked_memory - memory - app.chosen_memory
     left_vcores = app.used_vcores - app.marked_vcores - vcores - app.chosen_vcores

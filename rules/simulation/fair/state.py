@@ -62,7 +62,7 @@ FAIR_TABLES: Mapping[str, np.dtype[Any]] = {
     # A row for each configuration and queue: its limits.
     "plans": columns(
         "present policy least_memory least_vcores most_memory most_vcores container_memory container_vcores most_apps "
-        "am_limited fair_timeout_ms min_timeout_ms preemptable",
+        "am_limited fair_timeout_ms min_timeout_ms allow_preemption",
         "weight am_share threshold",
     ),
     "user_plans": columns("most_apps"),  # a row for each configuration and user
