@@ -51,7 +51,7 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "small-input": Threshold(8, "MiB", "mean input of a task: a sixteenth of Spark's 128 MiB"),
     "small-input-min-tasks": Threshold(100, "tasks", "fewer small files cost seconds"),
     "result-share": Threshold(0.8, "of maxResultSize", "more data, or more tasks, and the action fails"),
-    "result-by-count": Threshold(1.0, "MiB", "mean result below which the number of tasks, not a collect, fills it"),
+    "result-by-count": Threshold(0.25, "MiB", "mean result below which the number of tasks, not a collect, fills it"),
     "result-cut": Threshold(0.5, "times", "so that the same plan stays at half the limit"),
     "idle-share": Threshold(0.5, "share of task slots", "half of what is reserved does nothing"),
     "idle-min-wall": Threshold(30.0, "s", "in a shorter run start-up is most of the idle time"),
