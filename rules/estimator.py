@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rules.limits import Limits
-from rules.rulesets.capacity import RULES as CAPACITY_RULES
-from rules.rulesets.capacity_case import PreparedCapacity, prepare_capacity, rejection_words
-from rules.rulesets.capacity_facts import CapacityRules
+from rules.prepared import PreparedCase, RuleSet, prepare
 from rules.simulation.loop import run
-from rules.simulation.memory import Memory
-from workloads.trace import Case, Job
+from workloads.trace import Case
 
 __all__ = [
     "Binding",
@@ -139,19 +136,19 @@ class Comparison:
         return self.mean_change_s < -self.spread_s
 
 
-def estimate(case: Case, *, rules: CapacityRules | None = None, alone_s: NDArray[np.float64] | None = None) -> Estimate:
+def estimate(case: Case, *, rules: RuleSet | None = None, alone_s: NDArray[np.float64] | None = None) -> Estimate:
     """Simulates a case.
 
     Args:
         case: the workload, the cluster and the configuration.
-        rules: another rule set than the whole one (Capacity Scheduler only).
+        rules: another rule set than the whole one of the case's scheduler.
         alone_s: each job's latency on the idle cluster where it is known already; it is the same for all
             configurations that are compared.
 
     Raises:
         InputError: the configuration cannot be read, or is not one that the ResourceManager would start with.
     """
-    prepared = _prepare(case, rules)
+    prepared = prepare(case, rules)
     run(prepared.memory.record)
     if alone_s is None:
         alone_s = alone_latencies(case, rules=rules)
@@ -166,15 +163,11 @@ def estimate(case: Case, *, rules: CapacityRules | None = None, alone_s: NDArray
 
 def warm_up(case: Case) -> None:
     """Loads, or compiles where the disk does not have it, the simulation of the case's scheduler."""
-    prepared = _prepare(replace(case, jobs=(), updates=()), None)
+    prepared = prepare(replace(case, jobs=(), updates=()))
     run(prepared.memory.record)
 
 
-def _prepare(case: Case, rules: CapacityRules | None) -> PreparedCapacity:
-    return prepare_capacity(case, rules)
-
-
-def alone_latencies(case: Case, *, rules: CapacityRules | None = None) -> NDArray[np.float64]:
+def alone_latencies(case: Case, *, rules: RuleSet | None = None) -> NDArray[np.float64]:
     """Each job's latency if it had the idle cluster for itself, under the configuration at the start.
 
     Infinite for a job that does not end even so by the horizon.
@@ -184,7 +177,7 @@ def alone_latencies(case: Case, *, rules: CapacityRules | None = None) -> NDArra
     done = 0
     while done < len(case.jobs):
         # A job that does not end would be in the way of the next: they start with a cluster of their own again.
-        prepared = _prepare(at_start, rules)
+        prepared = prepare(at_start, rules)
         state, jobs = prepared.memory.state, prepared.memory["jobs"]
         state["alone"], state["next_alone"] = 1, done
         run(prepared.memory.record)
@@ -239,7 +232,7 @@ def _same_limits(before: Case, after: Case) -> bool:
 
 
 def _all_limits(case: Case) -> tuple[Limits, ...]:
-    return _prepare(case, None).limits
+    return prepare(case).limits
 
 
 def _latency_s(job: JobEstimate, horizon_s: float) -> float:
@@ -255,35 +248,35 @@ def _by_queue(jobs: Sequence[JobEstimate], alone_s: NDArray[np.float64], horizon
     }
 
 
-def _job_estimates(case: Case, prepared: PreparedCapacity) -> tuple[JobEstimate, ...]:
+def _job_estimates(case: Case, prepared: PreparedCase) -> tuple[JobEstimate, ...]:
     table = prepared.memory["jobs"]
     columns = [table[name].tolist() for name in ("am_start", "first", "finish", "rejection")]
     paths = [prepared.paths[q] if q >= 0 else None for q in prepared.memory["apps"]["queue"].tolist()]
-    bindings = _bindings(prepared.memory, len(case.jobs))
+    bindings = _bindings(prepared, len(case.jobs))
     found: list[JobEstimate | None] = [None] * len(case.jobs)
     for row, (place, am_start_s, first_s, finish_s, rejection) in enumerate(zip(prepared.order, *columns, strict=True)):
         job = case.jobs[place]
         found[place] = JobEstimate(
             job.id, job.queue, paths[row] or job.queue, job.submit_s, am_start_s, first_s, finish_s,
-            _words(rejection, job), bindings[row],
+            prepared.rejection_words(rejection, job) if rejection else None, bindings[row],
         )  # fmt: skip
     return tuple(job for job in found if job is not None)
 
 
-def _words(rejection: int, job: Job) -> str | None:
-    return rejection_words(rejection, job) if rejection else None
-
-
-def _bindings(memory: Memory, jobs: int) -> list[tuple[Binding, ...]]:
-    seconds = memory["bound"]["seconds"].reshape(jobs, -1)
+def _bindings(prepared: PreparedCase, jobs: int) -> list[tuple[Binding, ...]]:
+    if not jobs:
+        return []
+    seconds = prepared.memory["bound"]["seconds"].reshape(jobs, -1)
     rows, rules = np.nonzero(seconds > 1e-9)
     found: list[list[Binding]] = [[] for _ in range(jobs)]
     for row, rule, value in zip(rows.tolist(), rules.tolist(), seconds[rows, rules].tolist(), strict=True):
-        found[row].append(Binding(CAPACITY_RULES[rule].id, value))
+        found[row].append(Binding(prepared.rule_ids[rule], value))
     return [tuple(sorted(items, key=lambda item: -item.seconds)) for items in found]
 
 
-def _utilisation(case: Case, prepared: PreparedCapacity) -> dict[str, float]:
+def _utilisation(case: Case, prepared: PreparedCase) -> dict[str, float]:
+    if "held_mib_s" not in (prepared.memory["queues"].dtype.names or ()):
+        return {}
     queues, now_s = prepared.memory["queues"], float(prepared.memory.state["now"][0])
     begin_s = min((job.submit_s for job in case.jobs), default=0.0)
     whole = sum(node.memory_mib for node in case.nodes) * (now_s - begin_s)

@@ -61,9 +61,9 @@ def remove(state: Any, begin: int, length: int, job: int) -> None:
 
 @compiled
 def mark_stale(state: Any, job: int) -> None:
-    """The application's use has changed: its place is looked at again before the queue next assigns."""
+    """The application's use has changed: in fair order its place is looked at again before the queue next assigns."""
     app = app_at(state, job)
-    if app.stale or not app.active:
+    if app.stale or not app.active or not limits_of(state, app.queue).fair:
         return
     app.stale = 1
     queue = queue_at(state, app.queue)
