@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,16 @@ def test_rolling_folder_beside_others(tmp_path: Path) -> None:
     single = Log({}).end().read(tmp_path).path
     assert expand(tmp_path) == [single, rolling]
     assert expand(rolling) == [rolling]
+
+
+def test_an_archive_alone_in_its_folder(log: Path) -> None:
+    folder = log.parent
+    with zipfile.ZipFile(folder / "eventLogs-application_1.zip", "w") as archive:
+        archive.write(log, log.name)
+    log.unlink()
+    result = run(folder, "--json")
+    assert result.exit_code == 0
+    assert len(json.loads(result.stdout)["logs"]) == 1
 
 
 def test_empty_folder(tmp_path: Path) -> None:

@@ -161,6 +161,13 @@ class TestVirtualMemory:
         assert "vmem" in KINDS[FailureKind.VIRTUAL_MEMORY].remedy
 
 
+def test_of_two_sizes_the_one_that_was_exceeded() -> None:
+    usage = "Current usage: {} GB of 1 GB physical memory used; {} GB of 2.1 GB virtual memory used."
+    assert classify(usage.format("1.2", "2.0")).kind is FailureKind.PHYSICAL_MEMORY
+    assert classify(usage.format("0.4", "2.2")).kind is FailureKind.VIRTUAL_MEMORY
+    assert classify(usage.format("0.4", "2.0")).kind is FailureKind.LOST
+
+
 def test_physical_sizes() -> None:
     failure = classify(SAID[0][0])
     assert failure.used_mib == pytest.approx(9.1 * 1024)

@@ -71,6 +71,10 @@ class TestMemory:
         analysis = quiet().end().analyze(tmp_path, pinned=frozenset({"spark.executor.memory"}))
         assert "spark.executor.memory" not in conf(analysis)
 
+    def test_an_overhead_that_must_stay_and_follows_the_heap_keeps_the_heap(self, tmp_path: Path) -> None:
+        analysis = quiet().end().analyze(tmp_path, pinned=frozenset({"spark.executor.memoryOverhead"}))
+        assert conf(analysis) == {}
+
     def test_overhead_by_resident_memory(self, tmp_path: Path) -> None:
         analysis = quiet({"spark.executor.memoryOverhead": "4g"}, rss_mib=7400).end().analyze(tmp_path)
         (finding,) = found(analysis, "overhead-oversized")
@@ -108,6 +112,37 @@ class TestMemory:
     def test_rounding_is_yarns_alone(self, tmp_path: Path) -> None:
         log = quiet({"spark.executor.memory": "1g", "spark.master": "k8s://h"}).end()
         assert not found(log.analyze(tmp_path), "rounding")
+
+
+class TestUnifiedMemory:
+    """Most execution and storage memory that one executor had, in MiB."""
+
+    def unified(self, log: Log, folder: Path) -> float | None:
+        return log.stage(0, 1).job().end().analyze(folder).case.evidence.unified_mib
+
+    def test_a_short_peak_that_samples_missed(self, tmp_path: Path) -> None:
+        peak = {"Peak Execution Memory": 900 * MIB}
+        log = Log(BIG).executors(1).task(0, 6_000, 1_000, memory=memory(unified_mib=100, heap_mib=700), **peak)
+        assert self.unified(log, tmp_path) == 900
+
+    def test_execution_memory_off_the_heap_is_not_on_it(self, tmp_path: Path) -> None:
+        peak = {"Peak Execution Memory": 900 * MIB}
+        off_heap = {"spark.memory.offHeap.enabled": "true", "spark.memory.offHeap.size": "2g"}
+        log = (
+            Log({**BIG, **off_heap})
+            .executors(1)
+            .task(0, 6_000, 1_000, memory=memory(unified_mib=100, heap_mib=700), **peak)
+        )
+        assert self.unified(log, tmp_path) == 100
+
+    def test_without_samples_all_tasks_at_their_peak(self, tmp_path: Path) -> None:
+        log = Log(BIG, version="2.4.8").executors(1, cores=4)
+        assert self.unified(log.task(0, 6_000, 1_000, **{"Peak Execution Memory": 100 * MIB}), tmp_path) == 400
+
+    def test_without_samples_and_with_untraced_cached_data_it_is_unknown(self, tmp_path: Path) -> None:
+        log = Log(BIG, version="2.4.8").executors(1, cores=4)
+        log.task(0, 6_000, 1_000, **{"Peak Execution Memory": 100 * MIB}).stage(1, 0, rdds=[rdd(1, 4)])
+        assert self.unified(log, tmp_path) is None
 
 
 PHYSICAL = (

@@ -42,10 +42,10 @@ def test_all_of_it_in_memory_costs_nothing_more(partitions: int, mib: float, com
     assert (whole.recompute_s, whole.disk_s) == (0, 0)
 
 
-def partly_cached(compute_ms: int, mib: float, *, disk: bool = False) -> Log:
+def partly_cached(compute_ms: int, mib: float, *, disk: bool = False, name: str = "cached") -> Log:
     """10 partitions of which 6 stay in memory, made in stage 0 and read in stages 1 and 2."""
     log = Log({}).executors(2)
-    kept = [rdd(7, 10, disk=disk)]
+    kept = [rdd(7, 10, disk=disk, name=name)]
     for number in range(10):
         log.task(0, 6_000, compute_ms, executor=1 + number % 2)
     log.stage(0, 10, at=5_000, rdds=kept).cached_blocks(7, 6, mib)
@@ -61,6 +61,13 @@ def test_dear_to_compute_goes_to_disk(tmp_path: Path) -> None:
     assert finding.seen.numbers["disk_s"] == 0.96
     assert finding.seen.numbers["better_level"] == "MEMORY_AND_DISK"
     assert "persist(StorageLevel.MEMORY_AND_DISK) instead of MEMORY_ONLY" in finding.seen.advice
+
+
+def test_columns_of_a_cached_table_gain_nothing_by_serializing(tmp_path: Path) -> None:
+    (finding,) = found(partly_cached(20_000, 20, name="In-memory table t").analyze(tmp_path), "cached-data")
+    assert finding.seen.numbers["serialize_s"] is None
+    # 20 MiB a partition on disk as in memory: 4 * 20 / 100 * 3.
+    assert finding.seen.numbers["disk_s"] == 2.4
 
 
 def test_cheap_to_compute_and_large_is_computed_again(tmp_path: Path) -> None:
