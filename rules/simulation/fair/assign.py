@@ -9,7 +9,7 @@ from rules.simulation.binding import NO_RULE, bind
 from rules.simulation.compiled import compiled
 from rules.simulation.fair.apps import add_used
 from rules.simulation.fair.held import has_claim, hold, serve_claim
-from rules.simulation.fair.order import make_heap, pop_heap
+from rules.simulation.fair.order import goes_before, make_heap, pop_heap
 from rules.simulation.fair.reasons import AM_SHARE, HEARTBEAT, MAX_SHARE, NO_ROOM, ORDER_FAIR, WEIGHT
 from rules.simulation.fair.state import DRF, UNORDERED, app_at, cluster_of, heap_at, plan_of, queue_at, running_at
 from rules.simulation.jobs import grant
@@ -104,40 +104,35 @@ def _enter(state: Any, q: int) -> None:
 
 @compiled
 def _assign_in_leaf(state: Any, q: int, node_row: int) -> int:
-    """Applications whose demand at the last update is not what they hold now, in the order of the policy."""
+    """The first application, in the order of the policy, that this node has something for.
+
+    Hadoop sorts them and tries one after the other. Trying changes nothing until one takes, so it is the first of those
+    that would take; only applications whose demand at the last update is not what they hold now are looked at.
+    """
     queue, policy = queue_at(state, q), plan_of(state, q).policy
-    length = 0
+    order = NO_RULE if policy == UNORDERED else ORDER_FAIR + policy
+    best = -1
     for place in range(queue.first_app, queue.first_app + queue.running):
-        app = app_at(state, running_at(state, place).row)
+        job = running_at(state, place).row
+        app = app_at(state, job)
         wants = app.demand_memory != app.used_memory or app.demand_vcores != app.used_vcores
-        # One that asks for nothing gets nothing; looking at it has no other effect.
-        if wants and (app.pending_memory > 0 or app.pending_vcores > 0):
-            heap_at(state, queue.first_app + length).row = running_at(state, place).row
-            length += 1
-    make_heap(state, True, policy, queue.first_app, length)
-    while length > 0:
-        job = pop_heap(state, True, policy, queue.first_app, length)
-        length -= 1
-        if is_over_am_share(state, job):
-            bind(state, job, AM_SHARE)
+        # One that asks for nothing gets nothing.
+        if not wants or (app.pending_memory <= 0 and app.pending_vcores <= 0):
             continue
-        outcome = assign_to_app(state, job, node_row)
-        if outcome != NOTHING:
-            _tell_waiting(state, q, length, job)
-            return int(outcome)
-    return NOTHING
-
-
-@compiled
-def _tell_waiting(state: Any, q: int, length: int, served: int) -> None:
-    """One was served, so it waits for the next beat, and those behind it (in the heap) for their turn."""
-    app = app_at(state, served)
-    waits = app.pending_memory > 0 or app.pending_vcores > 0
-    bind(state, served, HEARTBEAT if waits else NO_RULE)
-    policy, first = plan_of(state, q).policy, queue_at(state, q).first_app
-    if policy != UNORDERED:
-        for i in range(length):
-            bind(state, heap_at(state, first + i).row, ORDER_FAIR + policy)
+        if best >= 0 and not goes_before(state, policy, job, best):
+            bind(state, job, order)
+        elif is_over_am_share(state, job):
+            bind(state, job, AM_SHARE)
+        elif _find_ask(state, job, node_row) >= 0:
+            if best >= 0:
+                bind(state, best, order)
+            best = job
+    if best < 0:
+        return NOTHING
+    outcome = assign_to_app(state, best, node_row)
+    app = app_at(state, best)
+    bind(state, best, HEARTBEAT if app.pending_memory > 0 or app.pending_vcores > 0 else NO_RULE)
+    return int(outcome)
 
 
 @compiled
@@ -177,17 +172,37 @@ def is_over_am_share(state: Any, job: int) -> bool:
 
 @compiled
 def assign_to_app(state: Any, job: int, node_row: int) -> int:
-    """The first ask, in the order of priorities, that this node could ever hold and the queues have room for."""
-    node = node_at(state, node_row)
+    """Gives an application a container on the node, or the node's next free room."""
+    ask_row = _find_ask(state, job, node_row)
+    if ask_row < 0:
+        return NOTHING
+    if _fits(state, ask_row, node_row):
+        _allocate(state, job, ask_row, node_row)
+        return ASSIGNED
+    _reserve(state, job, ask_row, node_row)
+    return RESERVED
+
+
+@compiled
+def _find_ask(state: Any, job: int, node_row: int) -> int:
+    """The ask that would be served or get a reservation; -1 where none would.
+
+    The first, in the order of priorities, that this node could ever hold and the queues have room for: if that does not
+    fit now and may not reserve, those behind it are not tried.
+    """
     for ask_row in range(job_at(state, job).am_ask, job_at(state, job).ask_end):
         if _could_hold(state, job, ask_row, node_row):
-            ask = ask_at(state, ask_row)
-            if ask.memory <= node.free_memory and ask.vcores <= node.free_vcores:
-                _allocate(state, job, ask_row, node_row)
-                return ASSIGNED
+            if _fits(state, ask_row, node_row):
+                return ask_row
             bind(state, job, NO_ROOM)
-            return int(_reserve(state, job, ask_row, node_row))
-    return NOTHING
+            return ask_row if _may_reserve(state, job, ask_row, node_row) else -1
+    return -1
+
+
+@compiled
+def _fits(state: Any, ask_row: int, node_row: int) -> bool:
+    ask, node = ask_at(state, ask_row), node_at(state, node_row)
+    return bool(ask.memory <= node.free_memory and ask.vcores <= node.free_vcores)
 
 
 @compiled
@@ -254,21 +269,26 @@ def _is_large(state: Any, policy: int, memory: int, vcores: int) -> bool:
 
 
 @compiled
-def _reserve(state: Any, job: int, ask_row: int, node_row: int) -> int:
-    """Keeps the node for an application below its fair share (``isReservable``, ``reservationExceedsThreshold``)."""
-    ask, app, node = ask_at(state, ask_row), app_at(state, job), node_at(state, node_row)
+def _may_reserve(state: Any, job: int, ask_row: int, node_row: int) -> bool:
+    """Below its fair share, for a large container (``isReservable``, ``reservationExceedsThreshold``)."""
+    ask, app, cluster = ask_at(state, ask_row), app_at(state, job), cluster_of(state)
     policy = plan_of(state, app.queue).policy
     starved = is_below(state, policy, app.used_memory, app.used_vcores, app.share_memory, app.share_vcores)
     starved = starved or app.min_starved_memory != 0 or app.min_starved_vcores != 0
-    if not cluster_of(state).reserve or not starved or not _is_large(state, policy, ask.memory, ask.vcores):
-        return NOTHING
-    if node.reserved_by >= 0 or app.reservations >= cluster_of(state).most_reserved or has_claim(state, job, node_row):
-        return NOTHING
+    if not cluster.reserve or not starved or not _is_large(state, policy, ask.memory, ask.vcores):
+        return False
+    taken = node_at(state, node_row).reserved_by >= 0 or has_claim(state, job, node_row)
+    return bool(not taken and app.reservations < cluster.most_reserved)
+
+
+@compiled
+def _reserve(state: Any, job: int, ask_row: int, node_row: int) -> None:
+    """Keeps the node for the application."""
+    node = node_at(state, node_row)
     node.reserved_by = job
     node.reserved_ask = ask_row
-    app.reservations += 1
+    app_at(state, job).reservations += 1
     state.version += 1
-    return RESERVED
 
 
 @compiled
@@ -288,8 +308,7 @@ def _serve_reservation(state: Any, node_row: int) -> bool:
     if not _could_hold(state, job, ask_row, node_row) or is_over_am_share(state, job):
         unreserve(state, node_row)
         return False
-    ask = ask_at(state, ask_row)
-    if ask.memory <= node.free_memory and ask.vcores <= node.free_vcores:
+    if _fits(state, ask_row, node_row):
         unreserve(state, node_row)
         _allocate(state, job, ask_row, node_row)
     return True

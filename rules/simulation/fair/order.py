@@ -11,7 +11,7 @@ from typing import Any
 from rules.simulation.compiled import compiled
 from rules.simulation.fair.state import DRF, FAIR, FIFO, app_at, cluster_of, heap_at, plan_of, queue_at
 
-__all__ = ["make_heap", "pop_heap"]
+__all__ = ["goes_before", "make_heap", "pop_heap"]
 
 
 @compiled
@@ -132,9 +132,15 @@ def _compare_drf(cluster: Any, one: Any, two: Any, plan_a: Any, plan_b: Any) -> 
 
 
 @compiled
+def goes_before(state: Any, policy: int, a: int, b: int) -> bool:
+    """Whether an application is served before another one."""
+    return bool(a < b) if policy == FIFO else bool(_compare_apps(state, policy, a, b) < 0)
+
+
+@compiled
 def _before(state: Any, of_apps: bool, policy: int, a: int, b: int) -> bool:
     if of_apps:
-        return bool(a < b) if policy == FIFO else bool(_compare_apps(state, policy, a, b) < 0)
+        return bool(goes_before(state, policy, a, b))
     return bool(_compare_queues(state, policy, a, b) < 0)
 
 
