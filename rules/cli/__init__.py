@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
 
-from tuner.cli import CommandEntry
+from tuner.cli.lazy import CommandEntry, LazyGroup
 
 __all__ = ["SCHEDULER_COMMANDS", "scheduler"]
 
@@ -16,24 +14,6 @@ SCHEDULER_COMMANDS: dict[str, CommandEntry] = {
 """The commands of the group, in the order of the help."""
 
 
-class _SchedulerGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(SCHEDULER_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        entry = SCHEDULER_COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        module_name, _, attribute = entry.target.partition(":")
-        command = getattr(importlib.import_module(module_name), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in SCHEDULER_COMMANDS.items()])
-
-
-@click.group(cls=_SchedulerGroup)
+@click.group(cls=LazyGroup, entries=SCHEDULER_COMMANDS)
 def scheduler() -> None:
     """The queues of YARN's scheduler: predict, optimize, change."""

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import tempfile
 import traceback
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
+from tuner.cli.lazy import CommandEntry, LazyGroup
 from tuner.errors import YarntuneError
 
-__all__ = ["COMMANDS", "CommandEntry", "cli", "main"]
-
-
-@dataclass(frozen=True)
-class CommandEntry:
-    """Where a command lives and what it does, so that ``--help`` imports none of them."""
-
-    target: str
-    help: str
+__all__ = ["COMMANDS", "cli", "main"]
 
 
 COMMANDS: dict[str, CommandEntry] = {
@@ -39,27 +30,7 @@ COMMANDS: dict[str, CommandEntry] = {
 }
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported by name when they are first needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        module_name, _, attribute = entry.target.partition(":")
-        command = getattr(importlib.import_module(module_name), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, entries=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="yarntune", prog_name="yarntune")
 def cli() -> None:
     """Spark jobs and YARN queues that configure themselves.

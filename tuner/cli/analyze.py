@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,9 +59,7 @@ def analyze(
     paths, errors = _expanded(eventlogs)
     if output is not None and len(paths) > 1:
         raise click.UsageError(f"-o takes a single log, and there are {len(paths)}")
-    with click.progressbar(
-        length=len(paths), label="reading", file=sys.stderr, hidden=not sys.stderr.isatty() or len(paths) < 2
-    ) as bar:
+    with click.progressbar(length=len(paths), label="reading", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
         outcomes = analyze_logs(
             paths,
             increment_mib=increment_mib,
@@ -113,7 +112,7 @@ def _print_text(outcomes: list[LogOutcome]) -> None:
 
 
 def _coloured(text: str, severity: Severity) -> str:
-    return click.style(text, fg=_COLOURS[severity.value], bold=True)
+    return text if os.environ.get("NO_COLOR") else click.style(text, fg=_COLOURS[severity.value], bold=True)
 
 
 def _print_json(outcomes: list[LogOutcome], errors: list[InputError], increment_mib: int) -> None:

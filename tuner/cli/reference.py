@@ -32,7 +32,9 @@ def reference() -> str:
 
 def _leaves(name: str, command: click.Command) -> list[tuple[str, click.Command]]:
     if isinstance(command, click.Group):
-        return [leaf for sub, child in command.commands.items() for leaf in _leaves(f"{name} {sub}", child)]
+        context = click.Context(command)
+        children = [(sub, command.get_command(context, sub)) for sub in command.list_commands(context)]
+        return [leaf for sub, child in children if child is not None for leaf in _leaves(f"{name} {sub}", child)]
     return [(name, command)]
 
 
