@@ -84,4 +84,13 @@ def _notes(case: Case, configuration: Configuration) -> tuple[str, ...]:
             "Resident memory was not measured (spark.executor.processTreeMetrics.enabled=true does): the overhead is"
             " not made smaller."
         )
+    if (
+        case.memory is not None
+        and case.memory_changes
+        and case.memory.after_granted_mib > case.memory.before_granted_mib
+    ):
+        notes.append(
+            f"The container grows to {case.memory.after_granted_mib} MiB: yarn.scheduler.maximum-allocation-mb must"
+            " allow it."
+        )
     return (*notes, *configuration.left_out)

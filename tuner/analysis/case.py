@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tuner.analysis.deaths import Deaths, deaths
-from tuner.analysis.facts import Facts
+from tuner.analysis.facts import MIB, Facts
 from tuner.analysis.model import Change
-from tuner.analysis.partitions import PartitionDecision, decide_partitions
+from tuner.analysis.partitions import MAX_RESULT, PartitionDecision, decide_partitions
 from tuner.analysis.sizing import HEAP, OVERHEAD, PYSPARK, memory_evidence, size_executors
+from tuner.analysis.thresholds import limit
+from tuner.model.failures import FailureKind
 from tuner.model.memory_need import MemoryDecision, MemoryEvidence, Reason
 from tuner.spark.eventlog import ApplicationLog
 from tuner.spark.metrics import RunMetrics
@@ -54,6 +56,14 @@ class Case:
     def partitions(self) -> PartitionDecision | None:
         """The number or size of shuffle partitions."""
         return decide_partitions(self.facts, self.deaths)
+
+    @cached_property
+    def results_are_large(self) -> bool:
+        """Whether an action's results reached, or nearly reached, what the driver takes."""
+        most = float(self.facts.value(MAX_RESULT) or 0) * MIB
+        return any(each.kind is FailureKind.RESULT_SIZE for each in self.deaths) or any(
+            0 < limit("result-share") * most < stage.totals.result_bytes for stage in self.log.stages
+        )
 
     def change(self, name: str, value: str, reason: str) -> tuple[Change, ...]:
         """A change of a property; none where it must stay, is not known to that Spark, or has that value already."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from tuner.analysis.thresholds import limit
 from tuner.errors import InputError
-from tuner.model.container import ContainerRequest, executor_request
+from tuner.model.container import ContainerRequest, am_request, executor_request
 from tuner.spark.checks import find_problems
 from tuner.spark.eventlog import ApplicationLog, ExecutorLog, LogState, StageLog
 from tuner.spark.eventlog.tasks import RESUBMITTED
@@ -126,6 +126,22 @@ class Facts:
             return None
         try:
             return executor_request(self.conf, python=self.python, version=self.version)
+        except InputError:
+            return None
+
+    @property
+    def driver(self) -> ExecutorLog | None:
+        """The driver, where it is not what runs the tasks."""
+        return next((each for each in self.log.executors if each.executor_id in _DRIVER and not each.tasks), None)
+
+    @cached_property
+    def driver_request(self) -> ContainerRequest | None:
+        """The container of a driver that runs on the cluster (YARN, cluster mode); None for any other."""
+        master, mode = self.conf.get("spark.master", ""), self.conf.get("spark.submit.deployMode")
+        if self.platform is not Platform.YARN or (mode != "cluster" and master != "yarn-cluster"):
+            return None
+        try:
+            return am_request(self.conf, cluster_mode=True, version=self.version)
         except InputError:
             return None
 

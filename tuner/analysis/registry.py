@@ -62,6 +62,7 @@ HEURISTICS: Final[tuple[Heuristic, ...]] = (
     Heuristic("garbage-collection", "Time lost to garbage collection", (_T,), memory.garbage_collection),
     Heuristic("heap-oversized", "Heap reserved and not used", (_C, _P, _W, _S), memory.heap_oversized),
     Heuristic("overhead-oversized", "Overhead reserved and not used", (_C, _P, _W, _S), memory.overhead_oversized),
+    Heuristic("driver-oversized", "Driver reserved and not used", (_P, _W), memory.driver_oversized),
     Heuristic("rounding", "Memory lost to rounding", (_C, _P, _S), memory.rounding),
     Heuristic("skew", "Skewed stages", (), tasks.skew),
     Heuristic("spill", "Stages that spill", (), tasks.spill),

@@ -55,6 +55,7 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "result-cut": Threshold(0.5, "times", "so that the same plan stays at half the limit"),
     "idle-share": Threshold(0.5, "share of task slots", "half of what is reserved does nothing"),
     "idle-min-wall": Threshold(30.0, "s", "in a shorter run start-up is most of the idle time"),
+    "driver-margin": Threshold(2.0, "times", "its heap is sampled seldom, and a driver that dies ends the application"),
     "driver-share": Threshold(0.5, "share of wall time", "executors are reserved while no task runs"),
     "driver-min": Threshold(30.0, "s", "every application starts and ends without tasks"),
     "wait-share": Threshold(0.2, "share of wall time", "waiting dominates what tuning the tasks could gain"),

@@ -213,19 +213,16 @@ class KindInfo:
     Args:
         title: for people.
         remedy: one sentence.
-        grows: the part of a container that has to grow, if any.
     """
 
     title: str
     remedy: str
-    grows: str = ""
 
 
 KINDS: Final[dict[FailureKind, KindInfo]] = {
     FailureKind.PHYSICAL_MEMORY: KindInfo(
         "killed for physical memory",
         "the process tree, not the heap, outgrew the container: raise spark.executor.memoryOverhead",
-        "overhead",
     ),
     FailureKind.VIRTUAL_MEMORY: KindInfo(
         "killed for virtual memory",
@@ -233,30 +230,26 @@ KINDS: Final[dict[FailureKind, KindInfo]] = {
         " yarn.nodemanager.vmem-pmem-ratio (YARN-4714)",
     ),
     FailureKind.HEAP: KindInfo(
-        "out of heap", "raise spark.executor.memory, or run fewer tasks at a time (spark.executor.cores)", "heap"
+        "out of heap", "raise spark.executor.memory, or run fewer tasks at a time (spark.executor.cores)"
     ),
     FailureKind.NATIVE_MEMORY: KindInfo(
         "out of memory outside the heap",
         "raise spark.executor.memoryOverhead; for metaspace or direct buffers also their own limit of the JVM",
-        "overhead",
     ),
     FailureKind.PYTHON_MEMORY: KindInfo(
         "Python out of memory",
         "raise spark.executor.pyspark.memory where it is set, else spark.executor.memoryOverhead",
-        "python",
     ),
     FailureKind.PYTHON_CRASH: KindInfo(
         "Python worker crashed",
         "mostly memory: raise spark.executor.memoryOverhead, or the workers' share spark.executor.pyspark.memory; else"
         " a native library (spark.python.worker.faulthandler.enabled shows where)",
-        "python",
     ),
     FailureKind.GPU_MEMORY: KindInfo("out of GPU memory", "smaller batches or fewer concurrent tasks on the GPU"),
     FailureKind.KILLED: KindInfo(
         "killed (SIGKILL, 137)",
         "mostly the kernel or a cgroup short of memory: raise spark.executor.memoryOverhead; where the JVM has"
         " -XX:OnOutOfMemoryError='kill -9 %p', the heap",
-        "overhead",
     ),
     FailureKind.TERMINATED: KindInfo(
         "terminated (SIGTERM, 143)",

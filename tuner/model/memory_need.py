@@ -203,7 +203,7 @@ def decide(
     heap = _pinned(request.heap_mib) if heap_pinned else _heap(request.heap_mib, evidence, fraction, policy)
     overhead = _pinned(request.overhead_mib) if overhead_pinned else _overhead(request, evidence, policy)
     pyspark = _pyspark(request.pyspark_mib, evidence, policy, pyspark_pinned) if request.pyspark_mib else None
-    before = _rounded(request.memory_mib, increment_mib)
+    before = rounded_mib(request.memory_mib, increment_mib)
     after = replace(
         request,
         heap_mib=heap.after_mib,
@@ -211,11 +211,11 @@ def decide(
         pyspark_mib=pyspark.after_mib if pyspark else 0,
     )
     grows = any(part is not None and part.after_mib > part.before_mib for part in (heap, overhead, pyspark))
-    if not grows and _rounded(after.memory_mib, increment_mib) >= before:
+    if not grows and rounded_mib(after.memory_mib, increment_mib) >= before:
         # The container stays as large, so nothing would be saved: a part that is not needed may as well stay.
         heap, overhead = _unchanged(heap), _unchanged(overhead)
         after = request
-    granted = _rounded(after.memory_mib, increment_mib)
+    granted = rounded_mib(after.memory_mib, increment_mib)
     heap, overhead = _filled(heap, overhead, granted - after.memory_mib, heap_pinned, overhead_pinned)
     after = replace(after, heap_mib=heap.after_mib, overhead_mib=overhead.after_mib)
     return MemoryDecision(request, after, heap, overhead, pyspark, before, granted)
@@ -299,5 +299,6 @@ def _pinned(size_mib: int) -> PartDecision:
     return PartDecision(size_mib, size_mib, Reason.KEPT)
 
 
-def _rounded(size_mib: int, increment_mib: int) -> int:
+def rounded_mib(size_mib: int, increment_mib: int) -> int:
+    """A container of that size as YARN grants it, where its minimum is its increment; in MiB."""
     return -(-size_mib // increment_mib) * increment_mib

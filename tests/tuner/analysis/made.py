@@ -36,6 +36,12 @@ class Log:
         self.events.append(event("SparkListenerExecutorRemoved", **fields))
         return self
 
+    def driver_heap(self, mib: int) -> Log:
+        updates = [{"Stage ID": -1, "Stage Attempt ID": -1, "Executor Metrics": memory(heap_mib=mib)}]
+        fields = {"Executor ID": "driver", "Metrics Updated": [], "Executor Metrics Updated": updates}
+        self.events.append(event("SparkListenerExecutorMetricsUpdate", **fields))
+        return self
+
     def sql(self) -> Log:
         fields = {"executionId": 0, "description": "query", "time": START + 5_000}
         self.events.append(event("org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart", **fields))

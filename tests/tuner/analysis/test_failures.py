@@ -156,8 +156,7 @@ class TestVirtualMemory:
         assert failure.kind is FailureKind.VIRTUAL_MEMORY
         assert (failure.exit_code, failure.container_mib) == (-103, 1024)
 
-    def test_no_part_of_sparks_grows_for_it(self) -> None:
-        assert KINDS[FailureKind.VIRTUAL_MEMORY].grows == ""
+    def test_its_remedy_is_yarns(self) -> None:
         assert "vmem" in KINDS[FailureKind.VIRTUAL_MEMORY].remedy
 
 

@@ -101,6 +101,24 @@ class TestMemory:
         assert finding.seen.changes == ()
         assert "a larger one does not help" in finding.seen.advice
 
+    def test_driver_that_never_filled(self, tmp_path: Path) -> None:
+        log = Log({"spark.driver.memory": "16g"}).executors(1).driver_heap(700).task(0, 6_000, 90_000)
+        analysis = log.stage(0, 1).job().end().analyze(tmp_path)
+        (finding,) = found(analysis, "driver-oversized")
+        # 2 * 700 + 384 -> 2048, of which the overhead has 384; before 16384 + 1638 -> 18432.
+        assert conf(analysis)["spark.driver.memory"] == "1664m"
+        assert finding.seen.numbers["container_mib"] == 18432
+
+    def test_driver_that_is_not_on_the_cluster(self, tmp_path: Path) -> None:
+        settings = {"spark.driver.memory": "16g", "spark.submit.deployMode": "client"}
+        log = Log(settings).executors(1).driver_heap(700).task(0, 6_000, 90_000).stage(0, 1).job().end()
+        assert not found(log.analyze(tmp_path), "driver-oversized")
+
+    def test_driver_that_results_fill(self, tmp_path: Path) -> None:
+        log = Log({"spark.driver.memory": "16g"}).executors(1).driver_heap(700)
+        log.task(0, 6_000, 90_000, **{"Result Size": 1000 * MIB}).stage(0, 1).job().end()
+        assert not found(log.analyze(tmp_path), "driver-oversized")
+
     def test_rounding(self, tmp_path: Path) -> None:
         log = Log({"spark.executor.memory": "1g"}).executors(1).task(0, 6_000, 90_000).stage(0, 1).job().end()
         analysis = log.analyze(tmp_path)

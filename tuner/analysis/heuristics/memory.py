@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tuner.analysis.case import Case, explain_container
-from tuner.analysis.facts import Platform
+from tuner.analysis.facts import MIB, Platform
 from tuner.analysis.model import Observation, Severity
 from tuner.analysis.thresholds import limit
-from tuner.model.memory_need import DEFAULT_POLICY, Reason, heap_need_mib, overhead_need_mib
+from tuner.model.memory import largest_heap_mib, overhead_mib
+from tuner.model.memory_need import (
+    DEFAULT_POLICY,
+    SMALLEST_HEAP_MIB,
+    Reason,
+    heap_need_mib,
+    overhead_need_mib,
+    rounded_mib,
+)
+from tuner.units import format_memory
 
 
 def heap_oversized(case: Case) -> Iterator[Observation]:
@@ -118,6 +128,36 @@ def rounding(case: Case) -> Iterator[Observation]:
         f"{waste} MiB more for each executor without reserving more",
         {"waste_mib": waste, "asked_mib": memory.before.memory_mib, "granted_mib": memory.before_granted_mib},
         case.memory_changes,
+    )
+
+
+def driver_oversized(case: Case) -> Iterator[Observation]:
+    """A driver on the cluster whose heap never filled; its peak is all that is known of it, so twice that is kept."""
+    facts, request, driver = case.facts, case.facts.driver_request, case.facts.driver
+    used = None if driver is None or driver.peaks.jvm_heap is None else driver.peaks.jvm_heap / MIB
+    # Results that fill the driver ask for a larger one.
+    if request is None or used is None or case.results_are_large or not facts.succeeded:
+        return
+    if (case.log.wall_s or 0.0) < limit("driver-min"):
+        return
+    explicit = "spark.driver.memoryOverhead" in facts.conf
+    factor = float(facts.value("spark.driver.memoryOverheadFactor") or 0)
+    least = int(facts.value("spark.driver.minMemoryOverhead") or 0)
+    heap = max(2 * SMALLEST_HEAP_MIB, math.ceil(used * limit("driver-margin")))
+    overhead = request.overhead_mib if explicit else overhead_mib(heap, factor, least)
+    before, after = (rounded_mib(size, facts.increment_mib) for size in (request.memory_mib, heap + overhead))
+    if after >= before:
+        return
+    filled = after - request.overhead_mib if explicit else largest_heap_mib(after, factor, least)
+    yield Observation(
+        Severity.INFO,
+        "driver",
+        f"the driver's heap of {request.heap_mib} MiB never held more than {used:.0f} MiB, in a container of"
+        f" {before} MiB",
+        f"{limit('driver-margin'):.0f} times what it held at most is enough",
+        f"{before - after} MiB less reserved ({before} -> {after} MiB)",
+        {"heap_used_mib": round(used, 1), "container_mib": before, "suggested_container_mib": after},
+        case.change("spark.driver.memory", format_memory(filled), "the driver's heap was not used"),
     )
 
 
