@@ -18,5 +18,5 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-"$yarntune" cluster up --name demo --nodes 2 --node-memory 4g --node-vcores 2
+"$yarntune" cluster up --name demo --nodes 2 --node-memory 4g --node-vcores 4
 "$yarntune" tune --trials "${TRIALS:-7}" --final-runs 2 workloads/programs/sql_join.py --size "${SIZE:-small}"
