@@ -149,9 +149,9 @@ def estimate(case: Case, *, rules: RuleSet | None = None, alone_s: NDArray[np.fl
         InputError: the configuration cannot be read, or is not one that the ResourceManager would start with.
     """
     prepared = prepare(case, rules)
-    run(prepared.memory.record)
     if alone_s is None:
-        alone_s = alone_latencies(case, rules=rules)
+        alone_s = _alone_latencies(case, prepared)
+    run(prepared.memory.record)
     jobs = _job_estimates(case, prepared)
     return Estimate(
         jobs=jobs,
@@ -172,18 +172,22 @@ def alone_latencies(case: Case, *, rules: RuleSet | None = None) -> NDArray[np.f
 
     Infinite for a job that does not end even so by the horizon.
     """
-    at_start = replace(case, updates=())
+    return _alone_latencies(case, prepare(case, rules))
+
+
+def _alone_latencies(case: Case, prepared: PreparedCase) -> NDArray[np.float64]:
     alone_s = np.full(len(case.jobs), np.inf)
+    places = np.array(prepared.order, np.int64)
     done = 0
     while done < len(case.jobs):
         # A job that does not end would be in the way of the next: they start with a cluster of their own again.
-        prepared = prepare(at_start, rules)
-        state, jobs = prepared.memory.state, prepared.memory["jobs"]
-        state["alone"], state["next_alone"] = 1, done
-        run(prepared.memory.record)
+        memory = prepared.memory.copy()
+        state, jobs = memory.state, memory["jobs"]
+        state["alone"], state["next_alone"], state["updates_count"] = 1, done, 0
+        run(memory.record)
         until = int(state["next_alone"][0])
         ended = np.flatnonzero(jobs["finish"][done:until] >= 0) + done
-        alone_s[np.array(prepared.order)[ended]] = jobs["finish"][ended] - jobs["submit"][ended]
+        alone_s[places[ended]] = jobs["finish"][ended] - jobs["submit"][ended]
         done = until
     return alone_s
 

@@ -57,6 +57,11 @@ def assignments_per_heartbeat(fact: Fact) -> _Term:
     }
 
 
+def asynchronous_scheduling(_: Fact) -> _Term:
+    """Containers are handed out by a thread of its own within milliseconds, instead of at the nodes' heartbeats."""
+    return {"asynchronous": 1.0}
+
+
 def reservation(_: Fact) -> _Term:
     """A node on which the next container does not fit is reserved for it, so that large containers are not starved."""
     return {"reserve": 1.0}
@@ -262,6 +267,14 @@ RULES: tuple[Rule, ...] = (
         "cluster",
         assignments_per_heartbeat,
         (Condition("asynchronous", "==", 0),),
+    ),
+    Rule(
+        "asynchronous-scheduling",
+        "asynchronous",
+        "CapacityScheduler.AsyncScheduleThread",
+        "cluster",
+        asynchronous_scheduling,
+        (Condition("asynchronous", "==", 1),),
     ),
     Rule("reservation", "reservation", "RegularContainerAllocator#assignContainer", "cluster", reservation),
     Rule(

@@ -84,6 +84,15 @@ class Memory:
             state[name], state[f"{name}_count"] = table.ctypes.data, len(table)
         return cls(state, tables)
 
+    def copy(self) -> Memory:
+        """The same state and tables once more, so that both can run."""
+        twin = Memory.of(self.state.dtype, {name: table.copy() for name, table in self.tables.items()})
+        addresses = {name: twin.state[name][0] for name in self.tables}
+        twin.state[:] = self.state
+        for name, address in addresses.items():
+            twin.state[name] = address
+        return twin
+
     def __getitem__(self, name: str) -> Table:
         return self.tables[name]
 

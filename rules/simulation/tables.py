@@ -7,6 +7,8 @@ containers; the first ask of a job is its AM's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ __all__ = [
     "WAITING",
     "ask_at",
     "bound_at",
+    "gate_at",
     "grant_at",
     "job_at",
     "kept_at",
@@ -62,13 +65,14 @@ CORE_TABLES: Mapping[str, np.dtype[Any]] = {
     "ring": columns("job"),
     "launches": columns("job"),
     "updates": columns("", "time"),
-    "waits": columns("rule", "since full_s"),
+    "waits": columns("rule gate", "since full_s closed_s"),
+    "gates": columns("closed rule", "since closed_s"),
     "bound": columns("", "seconds"),
 }
 """``grants``: containers that a job was given and has not collected; ``keeps``: those that it will give back.
 
 ``ring``: AMs in the order of their next beats; ``launches``: AMs that were placed and start at the next node beat.
-``waits`` and ``bound``: see :mod:`rules.simulation.binding`; the latter has a row for each job and rule.
+``waits``, ``gates`` and ``bound``: see :mod:`rules.simulation.binding`; the latter has a row for each job and rule.
 """
 
 CORE_COUNTERS = (
@@ -89,10 +93,11 @@ ring_at = rows("ring", CORE_TABLES["ring"])
 launch_at = rows("launches", CORE_TABLES["launches"])
 update_at = rows("updates", CORE_TABLES["updates"])
 wait_at = rows("waits", CORE_TABLES["waits"])
+gate_at = rows("gates", CORE_TABLES["gates"])
 bound_at = rows("bound", CORE_TABLES["bound"])
 
 
-def lay_out(case: Case, rules: int = 1) -> tuple[dict[str, Table], list[int]]:
+def lay_out(case: Case, rules: int = 1, gates: int = 1) -> tuple[dict[str, Table], list[int]]:
     """Lays out a case's workload and nodes.
 
     Sizes are as asked: the scheduler normalises ``memory`` and ``vcores`` of the asks.
@@ -100,12 +105,14 @@ def lay_out(case: Case, rules: int = 1) -> tuple[dict[str, Table], list[int]]:
     Args:
         case: the workload and the nodes.
         rules: number of rules that waiting times are put down to.
+        gates: number of queues that can be closed for all jobs in them.
 
     Returns:
         The core tables by name, and for each row of ``jobs`` the job's place in ``case.jobs``.
     """
-    order = sorted(range(len(case.jobs)), key=lambda i: case.jobs[i].submit_s)
-    jobs, asks, tasks = _lay_out_jobs([case.jobs[i] for i in order])
+    workload = _lay_out_workload(_Same(case.jobs))
+    order = list(workload.order)
+    jobs, asks, tasks = workload.jobs.copy(), workload.asks.copy(), workload.tasks.copy()
     containers = int(asks["count"].sum()) + 2 * len(order)
     lengths = {
         "grants": containers,
@@ -115,10 +122,11 @@ def lay_out(case: Case, rules: int = 1) -> tuple[dict[str, Table], list[int]]:
         "launches": len(order) + 1,
         "updates": len(case.updates),
         "waits": len(order),
+        "gates": gates,
         "bound": len(order) * rules,
     }
     tables = {name: make_table(CORE_TABLES[name], length) for name, length in lengths.items()}
-    tables["waits"]["rule"] = -1
+    tables["waits"]["rule"] = tables["waits"]["gate"] = -1
     tables["updates"]["time"] = [update.time_s for update in case.updates]
     return {**tables, "jobs": jobs, "asks": asks, "tasks": tasks, "nodes": _lay_out_nodes(case)}, order
 
@@ -129,6 +137,35 @@ def start_clock(state: Table, case: Case) -> None:
     state["reasons"] = state["bound_count"] // max(len(case.jobs), 1)
     state["horizon_alone"] = case.horizon_s
     state["node_beat_s"], state["am_beat_s"] = case.node_heartbeat_s, case.am_heartbeat_s
+
+
+@dataclass(frozen=True)
+class _Same:
+    """Jobs that are equal only to themselves: comparing them one by one would take longer than what it saves."""
+
+    jobs: tuple[Job, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.jobs is other.jobs
+
+    def __hash__(self) -> int:
+        return id(self.jobs)
+
+
+@dataclass(frozen=True)
+class _Workload:
+    order: tuple[int, ...]
+    jobs: Table
+    asks: Table
+    tasks: Table
+
+
+@lru_cache(maxsize=4)
+def _lay_out_workload(same: _Same) -> _Workload:
+    """The tables of a workload; kept, since one workload is tried under many configurations."""
+    order = sorted(range(len(same.jobs)), key=lambda i: same.jobs[i].submit_s)
+    jobs, asks, tasks = _lay_out_jobs([same.jobs[i] for i in order])
+    return _Workload(tuple(order), jobs, asks, tasks)
 
 
 def _lay_out_nodes(case: Case) -> Table:
@@ -160,13 +197,11 @@ def _lay_out_jobs(jobs_in_order: Sequence[Job]) -> tuple[Table, Table, Table]:
                 durations_s += stage
                 task_stages += [number] * len(stage)
         else:
-            sizes: dict[tuple[int, int], list[float]] = {}
-            for task in job.tasks:
-                sizes.setdefault((task.memory_mib, task.vcores), []).append(task.duration_s)
-            for memory, vcores in sorted(sizes):
-                asks.append((row, memory, vcores, len(sizes[memory, vcores]), len(durations_s)))
-                task_asks += [len(asks) - 1] * len(sizes[memory, vcores])
-                durations_s += sizes[memory, vcores]
+            for memory, vcores in sorted({(task.memory_mib, task.vcores) for task in job.tasks}):
+                of_size = [t.duration_s for t in job.tasks if t.memory_mib == memory and t.vcores == vcores]
+                asks.append((row, memory, vcores, len(of_size), len(durations_s)))
+                task_asks += [len(asks) - 1] * len(of_size)
+                durations_s += of_size
         task_stages += [0] * (len(durations_s) - len(task_stages))
         task_asks += [first_ask + 1] * (len(durations_s) - len(task_asks))
         capacity = 2 + sum(ask[3] for ask in asks[first_ask:])

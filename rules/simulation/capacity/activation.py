@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rules.simulation.binding import bind
+from rules.simulation.binding import bind, enter
 from rules.simulation.capacity.arithmetic import ceil_float, compare, round_up
 from rules.simulation.capacity.order import insert, wanting_begin
 from rules.simulation.capacity.reasons import AM_LIMIT, APPLICATION_ORDER, HEARTBEAT, USER_AM_LIMIT
@@ -60,6 +60,7 @@ def _activate(state: Any, q: int, job: int) -> None:
     user.am_vcores += ask.vcores
     app_at(state, job).active = 1
     bind(state, job, APPLICATION_ORDER if queue.wanting > 0 else HEARTBEAT)
+    enter(state, job, q)
     insert(state, queue.first_app, queue.active, job)
     queue.active += 1
     if app_at(state, job).outstanding > 0:

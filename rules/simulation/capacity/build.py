@@ -37,8 +37,8 @@ def build(case: Case, trees: Sequence[QueueTree], limits: Sequence[Limits]) -> t
         The memory before the first event, for each row of its jobs the job's place in the case, and the paths of the
         queues in the order of their rows.
     """
-    core, order = lay_out(case, rules=len(RULES))
     paths = _all_paths(trees)
+    core, order = lay_out(case, rules=len(RULES), gates=len(paths))
     rows = {path: row for row, path in enumerate(paths)}
     parents = [rows[path.rpartition(".")[0]] if "." in path else -1 for path in paths]
     clusters = make_table(CAPACITY_TABLES["clusters"], len(trees))
@@ -88,6 +88,7 @@ def _fill_cluster(row: Any, limits: Limits) -> None:
     row["container_assignments"] = per_beat["containers"] if per_beat else -1
     most = limits.get("system-applications")
     row["applications"] = most["applications"] if most else _HUGE
+    row["asynchronous"] = limits.get("asynchronous") is not None
     row["reserve"] = limits.get("reservation") is not None
     row["continue_looking"] = limits.get("continue-looking") is not None
 
@@ -167,20 +168,27 @@ def _fill_ranks(plans: Any, paths: list[str], trees: Sequence[QueueTree]) -> Non
 def _place_jobs(case: Case, order: list[int], tree: QueueTree, rows: dict[str, int], jobs: Any) -> NDArray[np.int64]:
     """The leaf of each job; a job whose queue is none is marked as refused."""
     queues = np.full(len(jobs), -1, np.int64)
+    known: dict[str, tuple[int, int]] = {}
     for row, place in enumerate(order):
-        job = case.jobs[place]
-        path = tree.resolve(job.queue)
-        if path is None:
-            jobs[row]["rejection"] = UNKNOWN_QUEUE
-        elif not tree[path].is_leaf or path == ROOT:
-            jobs[row]["rejection"] = NOT_A_LEAF
-        else:
-            queues[row] = rows[path]
+        name = case.jobs[place].queue
+        if name not in known:
+            known[name] = _leaf(tree, rows, name)
+        queues[row], jobs[row]["rejection"] = known[name]
     return queues
+
+
+def _leaf(tree: QueueTree, rows: Mapping[str, int], name: str) -> tuple[int, int]:
+    """The row of the leaf that a job names, or -1 and why it is refused."""
+    path = tree.resolve(name)
+    if path is None:
+        return -1, UNKNOWN_QUEUE
+    return (rows[path], 0) if tree[path].is_leaf and path != ROOT else (-1, NOT_A_LEAF)
 
 
 def _set_weights(memory: Memory, paths: Sequence[str], numbers: Mapping[str, int], limits: Limits) -> None:
     """The weights of users in their leaves; a change of them while running is not modelled."""
+    if not any(limit.kind == "weight" for limit in limits):
+        return
     names = list(numbers)
     for app in memory["apps"]:
         if app["queue"] >= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rules.simulation.binding import bind
+from rules.simulation.binding import bind, close_gate, open_gate
 from rules.simulation.capacity.application import (
     ALLOCATED,
     NOTHING,
@@ -40,8 +40,8 @@ def assign_in_leaf(state: Any, q: int, node: int, limit_m: int, limit_v: int) ->
     most_m, most_v = smaller(cluster, limit.maximum_memory, limit.maximum_vcores, limit_m, limit_v)
     at_limit = compare(cluster, queue.used_memory, queue.used_vcores, most_m, most_v) >= 0
     reserving = cluster.continue_looking and (queue.reserved_memory > 0 or queue.reserved_vcores > 0)
-    if at_limit != (queue.capped == 1):
-        _note_cap(state, q, at_limit)
+    if at_limit:
+        close_gate(state, q, MAXIMUM_CAPACITY)
     if at_limit and not reserving:
         return NOTHING, 0, 0
     if not at_limit:
@@ -67,9 +67,10 @@ def assign_in_leaf(state: Any, q: int, node: int, limit_m: int, limit_v: int) ->
         room_m, room_v = most_m - queue.used_memory, most_v - queue.used_vcores
         got = assign_to_application(state, job, node, room_m, room_v, over_m, over_v)
         if got == OVER_LIMIT:
-            bind(state, job, MAXIMUM_CAPACITY)
+            close_gate(state, q, MAXIMUM_CAPACITY)
             return OVER_LIMIT, room_m, room_v
         if got != NOTHING:
+            open_gate(state, q)
             _note_served(state, q, job)
             return got, 0, 0
     return NOTHING, 0, 0
@@ -109,16 +110,6 @@ def keep_current_limit(state: Any, q: int, limit_m: int, limit_v: int) -> None:
     most_m = round_down(limit.maximum_memory, cluster.step_memory)
     most_v = round_down(limit.maximum_vcores, cluster.step_vcores)
     queue.current_memory, queue.current_vcores = smaller(cluster, most_m, most_v, limit_m, limit_v)
-
-
-@compiled
-def _note_cap(state: Any, q: int, at_limit: bool) -> None:
-    """The queue comes to its maximum, or below it again: that is what all that ask in it wait for, or no longer."""
-    queue = queue_at(state, q)
-    queue.capped = 1 if at_limit else 0
-    begin = wanting_begin(state, q)
-    for i in range(begin, begin + queue.wanting):
-        bind(state, served_at(state, i).row, MAXIMUM_CAPACITY if at_limit else APPLICATION_ORDER)
 
 
 @compiled

@@ -46,7 +46,19 @@ UNKNOWN_QUEUE, NOT_A_LEAF, STOPPED, QUEUE_FULL, USER_FULL, CLUSTER_FULL, ABOVE_M
 
 
 def tick(state: Any) -> None:
-    """Nothing goes by the clock."""
+    """``AsyncScheduleThread``: goes round the nodes, a container on each at a time, until there is nothing to give.
+
+    It takes milliseconds, so that whatever has changed is dealt with before anything else happens.
+    """
+    if not cluster_of(state).asynchronous:
+        return
+    while state.scheduled_version != state.version:
+        state.scheduled_version = state.version
+        for node in range(state.nodes_count):
+            if node_at(state, node).reserved_by != NONE:
+                _serve_reservation(state, node)
+            elif has_room(state, node):
+                assign(state, ZERO, node, cluster_of(state).memory, cluster_of(state).vcores)
 
 
 def submit(state: Any, job: int) -> int:
@@ -165,13 +177,19 @@ def node_beat(state: Any, node: int) -> None:
         return
     room = has_room(state, node)
     note_room(state, node, room)
+    if cluster.asynchronous:
+        return
     given = 0
     while room:
+        before = state.version
         result, _, _ = assign(state, ZERO, node, cluster.memory, cluster.vcores)
         if result in (NOTHING, OVER_LIMIT):
             here.idle_version = state.version
             return
         if result != ALLOCATED:
+            return
+        # A refused proposal counts as an assignment; the next ones would be refused just so.
+        if state.version == before:
             return
         given += 1
         if given >= cluster.off_switch_assignments or not cluster.multiple_assignments:

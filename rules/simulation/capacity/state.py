@@ -37,7 +37,8 @@ CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
     # A row for each configuration: what holds for the whole cluster. Vcores are 0 where the calculator ignores them.
     "clusters": columns(
         "memory vcores minimum_memory minimum_vcores maximum_memory maximum_vcores step_memory step_vcores "
-        "off_switch_assignments multiple_assignments container_assignments reserve continue_looking applications"
+        "off_switch_assignments multiple_assignments container_assignments reserve continue_looking applications "
+        "asynchronous"
     ),
     # A row for each configuration and queue. What Hadoop holds as a float is the value of a float32.
     "limits": columns(
@@ -51,7 +52,7 @@ CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
         "parent first_child children leaf used_memory used_vcores reserved_memory reserved_vcores pending_memory "
         "pending_vcores am_memory am_vcores current_memory current_vcores first_app active wanting pending stale "
         "first_user users applications running version limit_version limit_memory limit_vcores counted_memory "
-        "counted_vcores active_users waiting_users limit_by_factor capped last_served",
+        "counted_vcores active_users waiting_users limit_by_factor last_served",
         "usage_ratio counted_weight usage held_mib_s held_since",
     ),
     # A row for each pair of a leaf and a user.
@@ -79,7 +80,9 @@ CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
 }
 
 CAPACITY_STATE = state_columns(
-    {**CORE_TABLES, **CAPACITY_TABLES}, f"{CORE_COUNTERS} configuration person_count parked_apps", CORE_FLOATS
+    {**CORE_TABLES, **CAPACITY_TABLES},
+    f"{CORE_COUNTERS} configuration person_count parked_apps scheduled_version",
+    CORE_FLOATS,
 )
 
 queue_at = rows("queues", CAPACITY_TABLES["queues"])
