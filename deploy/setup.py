@@ -30,9 +30,8 @@ def check_python() -> None:
     """Python 3.11 or newer, with what makes virtual environments."""
     if sys.version_info < (3, 11):  # noqa: UP036
         found = f"{sys.version_info.major}.{sys.version_info.minor}"
-        raise MissingError(
-            f"Python 3.11 or newer is needed, this is {found}: apt-get install python3.11, then PYTHON=python3.11 make setup"
-        )
+        advice = "apt-get install python3.11, then PYTHON=python3.11 make setup"
+        raise MissingError(f"Python 3.11 or newer is needed, this is {found}: {advice}")
 
 
 def check_java() -> None:
@@ -112,7 +111,8 @@ def main() -> int:
         return 1
     except subprocess.CalledProcessError as error:
         print(
-            f"setup: a step failed ({error.cmd[0]} ... status {error.returncode}); its message is above; make setup goes on from here",
+            f"setup: a step failed ({error.cmd[0]} ... status {error.returncode}); its message is above.\n"
+            "make setup goes on from here",
             file=sys.stderr,
         )
         return 1

@@ -42,7 +42,8 @@ def cli() -> None:
 def main() -> NoReturn:
     """Runs the command line; the exit status is 0 done, 1 error, 2 usage, 130 interrupted."""
     try:
-        status = cli.main(standalone_mode=False)
+        # None leaves it to click, which looks whether the output is a terminal.
+        status = cli.main(standalone_mode=False, color=False if os.environ.get("NO_COLOR") else None)
         sys.stdout.flush()
     except click.exceptions.Exit as error:
         status = error.exit_code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,7 +111,7 @@ def _print_text(outcomes: list[LogOutcome]) -> None:
 
 
 def _coloured(text: str, severity: Severity) -> str:
-    return text if os.environ.get("NO_COLOR") else click.style(text, fg=_COLOURS[severity.value], bold=True)
+    return click.style(text, fg=_COLOURS[severity.value], bold=True)
 
 
 def _print_json(outcomes: list[LogOutcome], errors: list[InputError], increment_mib: int) -> None:

@@ -46,7 +46,6 @@ def test_python_worker_that_was_killed(analysis: Analysis) -> None:
     assert "python-crash" in {finding.seen.numbers["kind"] for finding in found(analysis, "memory-failures")}
 
 
-@pytest.mark.xfail(reason="the reader keeps the first 500 characters, and Python names its exception in the last line")
 def test_python_out_of_memory(analysis: Analysis) -> None:
     assert "python-memory" in {finding.seen.numbers["kind"] for finding in found(analysis, "memory-failures")}
 

@@ -13,7 +13,13 @@ def seconds(milliseconds: int | None) -> float | None:
 
 
 def clip(text: str | None) -> str | None:
-    """A text short enough to keep many of; stack traces and SQL have no end."""
+    """A text short enough to keep many of; stack traces and SQL have no end.
+
+    Both ends are kept: Java names its exception in the first line, Python in the last.
+    """
     if not text:
         return None
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 3] + "..."
+    if len(text) <= LONGEST_TEXT:
+        return text
+    tail = LONGEST_TEXT * 2 // 5
+    return f"{text[: LONGEST_TEXT - tail - 5]} ... {text[len(text) - tail :]}"
