@@ -7,6 +7,7 @@ does it. Of yarn-site only the maximum allocation is read again.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -151,10 +152,12 @@ def _place_jobs(
     """For each job, in the order of submission, the full path of its queue, or why it is refused."""
     placed: list[str | int] = []
     dynamic: set[str] = set()
+    rules = [_rules(facts) for facts in configurations]
     for job in jobs:
-        facts = configurations[sum(time_s <= job.submit_s for time_s in update_times_s)]
+        number = bisect_right(update_times_s, job.submit_s)
+        facts = configurations[number]
         tree = facts.allocations.tree
-        path = place(_rules(facts), Submission(job.queue, job.user), tree.__contains__)
+        path = place(rules[number], Submission(job.queue, job.user), tree.__contains__)
         if path is None:
             placed.append(NOT_PLACED)
         elif _is_leaf(facts.allocations, path, dynamic):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from rules.dialects.fair import AllocationFile
@@ -40,7 +41,7 @@ class FairFacts:
     site: FairSite
     nodes: tuple[Resources, ...]
 
-    @property
+    @cached_property
     def cluster(self) -> Resources:
         """What all nodes have together."""
         return sum(self.nodes, Resources())
