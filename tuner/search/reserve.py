@@ -12,6 +12,9 @@ from tuner.spark.params import SparkVersion
 _HEAP = "spark.executor.memory"
 _OVERHEAD = "spark.executor.memoryOverhead"
 
+SIZES = (_HEAP, _OVERHEAD)
+"""What makes a container's size; set together, since Spark's own overhead moves with the heap."""
+
 
 @dataclass(frozen=True)
 class ReservationModel:
@@ -55,12 +58,11 @@ class ReservationModel:
         Where the heap is pinned or not set, the overhead takes the rest; where both are, nothing is changed.
         """
         conf = {**self.base, **configuration}
-        free = [name for name in (_HEAP, _OVERHEAD) if name in configuration and name not in self.pinned]
+        free = [name for name in SIZES if name in configuration and name not in self.pinned]
         request = executor_request(conf, python=self.python, version=self.version)
         if not free or isinstance(grant(request, self.limits), Refusal):
             return dict(configuration)
         full = without_waste(request, self.limits, to="heap" if free[0] == _HEAP else "overhead")
         assert not isinstance(full, Refusal)
         sizes = {_HEAP: full.heap_mib, _OVERHEAD: full.overhead_mib}
-        # Both are written out: Spark's own overhead would move with the heap.
-        return {**configuration, **{name: f"{sizes[name]}m" for name in (_HEAP, _OVERHEAD) if name not in self.pinned}}
+        return {**configuration, **{name: f"{sizes[name]}m" for name in SIZES if name not in self.pinned}}

@@ -10,7 +10,7 @@ from tuner.errors import InputError
 from tuner.model.limits import ClusterLimits
 from tuner.search.engine import Ask, SearchEngine
 from tuner.search.objective import Observation, Summary, TrialState, best_of, summarise
-from tuner.search.reserve import ReservationModel
+from tuner.search.reserve import SIZES, ReservationModel
 from tuner.search.space import SearchSpace
 from tuner.search.start import start_proposals
 from tuner.services.application import ResourceManagerLostError
@@ -175,7 +175,7 @@ class Tuning:
             return
         for _ in range(self.request.final_runs):
             for configuration, reason in ((default, "default again"), (best.configuration, "best again")):
-                conf = {} if configuration is default else {**self.subject.switched, **configuration}
+                conf = {} if configuration is default else self._to_set(configuration)
                 row = self._trial(len(self._finals), RunKind.FINAL, configuration, conf, reason, None)
                 self._finals.append(row)
 
@@ -214,6 +214,13 @@ class Tuning:
     def _conf(self, ask: Ask) -> dict[str, str]:
         return {**self.subject.switched, **ask.configuration}
 
+    def _to_set(self, configuration: Mapping[str, str]) -> dict[str, str]:
+        """What differs from today's configuration, and heap and overhead together where one of them does."""
+        changed = {name for name, value in configuration.items() if self.subject.default.get(name) != value}
+        if changed & set(SIZES):
+            changed |= set(SIZES) & set(configuration)
+        return {**self.subject.switched, **{n: v for n, v in configuration.items() if n in changed}}
+
     def _default_duration_s(self) -> float:
         return self.engine.observations()[0].duration_s
 
@@ -226,7 +233,7 @@ class Tuning:
             default, best = self._judged(default_key, best)
         conf: dict[str, str] = {}
         if best is not None and dict(best.configuration) != default_key:
-            conf = {**self.subject.switched, **best.configuration}
+            conf = self._to_set(best.configuration)
         return TuneResult(
             study_id=self.study.id,
             trials=tuple(self._trials),
