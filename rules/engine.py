@@ -6,7 +6,8 @@ The one place that imports durable. What it takes care of, all of it seen to go 
   one stays in memory (jruizgit/rules#137);
 * an exception in a rule does not raise, it becomes the state's ``exception``: it is raised here (jruizgit/rules#305);
 * every fact carries an id of its own: equal or merely similar facts are taken for duplicates (jruizgit/rules#376);
-* a fact that no rule looks at raises MessageNotHandledException: it derives nothing, which is no error;
+* a fact that no rule looks at raises MessageNotHandledException: it derives nothing, which is no error; but to delete
+  a session in which no fact met any rule aborts the process, so each begins with a fact that a rule of our own takes;
 * conditions compare numbers with numbers: a text where a rule expects a number would silently not match, so facts are
   checked;
 * the engine's own threads, which run what is pending whenever they like, are never started, and evaluations go one at
@@ -32,6 +33,9 @@ Fact = Mapping[str, float | str]
 """What is known of one thing (a queue, the cluster, a request), by name; booleans are 0 and 1."""
 
 _OPERATORS = {"==": None, "!=": "$neq", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
+
+
+_OPENING = "durable-rules session opens"
 
 
 class RuleError(Exception):
@@ -115,7 +119,9 @@ class RuleEngine:
         self._conditions: dict[str, set[Condition]] = {}
         for rule in rules:
             self._conditions.setdefault(rule.fact, set()).update(rule.when)
-        self._host = _QuietHost({name: {f"rule_{i}": self._definition(rule) for i, rule in enumerate(rules)}})
+        definitions = {f"rule_{i}": self._definition(rule) for i, rule in enumerate(rules)}
+        opening = {"all": [{"m": {"kind": _OPENING}}], "run": lambda _: None}
+        self._host = _QuietHost({name: {**definitions, "opening": opening}})
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -155,6 +161,7 @@ class RuleEngine:
             shown = {fact_id: self._shown(fact) for fact_id, fact in self._current.items()}
             if not shown:
                 return ()
+            self._assert({"kind": _OPENING, "id": session, "sid": session})
             try:
                 for fact_id, fields in shown.items():
                     self._assert({**fields, "id": fact_id, "sid": session})

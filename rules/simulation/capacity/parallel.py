@@ -36,7 +36,12 @@ def start(state: Any, job: int) -> None:
     queue = queue_at(state, app.queue)
     count(state, job, 1)
     user_at(state, app.user).pending += 1
-    pending_at(state, queue.first_app + queue.pending).row = job
+    # By the order of submission (``FifoOrderingPolicyForPendingApps``), whenever it was allowed to run.
+    place = queue.first_app + queue.pending
+    while place > queue.first_app and pending_at(state, place - 1).row > job:
+        pending_at(state, place).row = pending_at(state, place - 1).row
+        place -= 1
+    pending_at(state, place).row = job
     queue.pending += 1
     activate_applications(state, app.queue)
 
