@@ -1,0 +1,204 @@
+"""The course of a tuning, on a made-up application: what is run, what is kept, what is recommended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tuner.search.simulated import LIMITS, MEMORY, SimulatedJob, space
+from tuner.errors import InputError
+from tuner.search.objective import Observation, TrialState
+from tuner.services.application import ResourceManagerLostError
+from tuner.services.trial import TrialRow
+from tuner.services.tune import Progress, TuneRequest, TuneResult, TuneSubject, Tuning, open_engine, open_study
+from tuner.settings import Settings
+from tuner.store import NewJob, NewRun, Run, RunKind, RunOutcome, RunState, Store, StudyState, open_store
+
+SPACE = space()
+DEFAULT = SPACE.render(SPACE.point_of({}))
+SUBJECT = TuneSubject(
+    SPACE, MEMORY, LIMITS, DEFAULT, {"spark.task.cpus": "1"}, {"spark.dynamicAllocation.enabled": "false"}
+)
+
+
+class SimulatedRunner:
+    """Stands in for YARN: runs of a made-up job, recorded in the store as real ones are.
+
+    Args:
+        change: is given kind, number and the run, and may raise or return another one.
+    """
+
+    def __init__(self, store: Store, job_id: int, study_id: int, change: Callable[..., Observation]) -> None:
+        self._store, self._job_id, self._study_id, self._change = store, job_id, study_id, change
+        self._job = SimulatedJob(noise=0.01, seed=4)
+        self.submitted: list[tuple[RunKind, Mapping[str, str], float | None]] = []
+
+    def run(
+        self, number: int, kind: RunKind, configuration: Mapping[str, str], conf: Mapping[str, str], *, reason: str,
+        reserved_mib: float | None, cap_s: float | None, **_: Any,
+    ) -> tuple[TrialRow, Run]:  # fmt: skip
+        self.submitted.append((kind, dict(conf), cap_s))
+        new = NewRun(
+            job_id=self._job_id, kind=kind, configuration=configuration, arguments=(), submitted_at=time.time(),
+            study_id=self._study_id, trial_number=number,
+        )  # fmt: skip
+        run = self._store.runs.start(new)
+        seen = self._change(kind, number, self._job.run(configuration))
+        state = RunState(seen.state.value if seen.state is not TrialState.STOPPED else "KILLED")
+        run = self._store.runs.finish(run.id, RunOutcome(state=state, finished_at=time.time()))
+        failure = "" if seen.state is TrialState.SUCCEEDED else "made to fail"
+        row = TrialRow(
+            number, kind, configuration, seen.state, f"application_1_{run.id:04}", reserved_mib, seen.duration_s,
+            seen.wait_s, seen.duration_s - seen.wait_s, seen.gib_seconds, failure, reason, {},
+        )  # fmt: skip
+        return row, run
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings.from_environment({"YARNTUNE_DATA_DIR": str(tmp_path)})
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[Store]:
+    with open_store(settings) as opened:
+        yield opened
+
+
+def unchanged(_kind: RunKind, _number: int, seen: Observation) -> Observation:
+    return seen
+
+
+def tuned(
+    settings: Settings, store: Store, request: TuneRequest, change: Callable[..., Observation] = unchanged
+) -> tuple[TuneResult, SimulatedRunner, list[str]]:
+    notes: list[str] = []
+    progress = Progress(note=notes.append)
+    job = store.jobs.get_or_create(NewJob(key="k", name="n", program="p.py"), now=time.time())
+    study = open_study(store, job.id, request, SUBJECT, progress)
+    engine = open_engine(settings, SUBJECT, request, study)
+    runner = SimulatedRunner(store, job.id, study.id, change)
+    try:
+        result = Tuning(request, SUBJECT, runner, engine, store, study, progress).run()  # type: ignore[arg-type]
+    finally:
+        engine.close()
+    return result, runner, notes
+
+
+def test_default_then_trials_then_final_runs_in_turn(settings: Settings, store: Store) -> None:
+    result, runner, _ = tuned(settings, store, TuneRequest(trials=6, final_runs=2))
+    kinds = [kind for kind, _, _ in runner.submitted]
+    assert kinds == [RunKind.DEFAULT, *[RunKind.TRIAL] * 5, *[RunKind.FINAL] * 4]
+    assert runner.submitted[0][1] == {}, "the first run has the configuration that the job has"
+    assert [bool(conf) for _, conf, _ in runner.submitted[6:]] == [False, True, False, True]
+    assert runner.submitted[7][1] == result.conf, "what is recommended is what was verified"
+    assert runner.submitted[0][2] is None
+    assert result.default is not None
+    hopeless = 3 * result.trials[0].duration_s + 30
+    assert {cap for kind, _, cap in runner.submitted if kind is RunKind.TRIAL} == {hopeless}
+    assert result.best is not None
+    assert (result.default.runs, result.best.runs) == (2, 2)
+    assert result.best.gib_seconds < result.default.gib_seconds
+    study = store.studies.get(result.study_id)
+    assert study is not None
+    assert study.state is StudyState.FINISHED
+    best_run = store.runs.get(study.best_run_id or 0)
+    assert best_run is not None
+    assert dict(best_run.configuration) == dict(result.best.configuration)
+
+
+def test_only_what_changes_is_recommended(settings: Settings, store: Store) -> None:
+    result, _, _ = tuned(settings, store, TuneRequest(trials=5))
+    assert result.best is not None
+    changed = {name for name, value in result.best.configuration.items() if DEFAULT[name] != value}
+    sizes = {"spark.executor.memory", "spark.executor.memoryOverhead"}
+    assert set(result.conf) == changed | (sizes if changed & sizes else set()) | {"spark.dynamicAllocation.enabled"}
+
+
+def test_a_best_that_does_not_hold_leaves_the_default(settings: Settings, store: Store) -> None:
+    def slow_when_repeated(kind: RunKind, number: int, seen: Observation) -> Observation:
+        if kind is RunKind.FINAL and dict(seen.configuration) != DEFAULT:
+            return Observation(seen.configuration, seen.state, 10 * seen.duration_s, 0.0, seen.gib_seconds)
+        return seen
+
+    result, _, notes = tuned(settings, store, TuneRequest(trials=4, final_runs=1), slow_when_repeated)
+    assert result.conf == {}
+    assert result.best == result.default
+    assert any("did not hold" in note for note in notes)
+
+
+def test_failed_trials_are_recorded_and_do_not_end_the_search(settings: Settings, store: Store) -> None:
+    def every_other_fails(kind: RunKind, number: int, seen: Observation) -> Observation:
+        if kind is RunKind.TRIAL and number % 2:
+            state = TrialState.FAILED if number % 4 == 1 else TrialState.STOPPED
+            return Observation(seen.configuration, state, seen.duration_s, 0.0, seen.gib_seconds)
+        return seen
+
+    result, _, _ = tuned(settings, store, TuneRequest(trials=6), every_other_fails)
+    assert [row.state.value for row in result.trials] == [
+        "SUCCEEDED", "FAILED", "SUCCEEDED", "STOPPED", "SUCCEEDED", "FAILED",
+    ]  # fmt: skip
+    assert len({row.observation().key for row in result.trials}) == 6
+
+
+def test_an_application_that_fails_as_it_is_cannot_be_tuned(settings: Settings, store: Store) -> None:
+    def fails(_kind: RunKind, _number: int, seen: Observation) -> Observation:
+        return Observation(seen.configuration, TrialState.FAILED, 1.0, 0.0, 1.0)
+
+    with pytest.raises(InputError, match="fails with the configuration that it has: made to fail"):
+        tuned(settings, store, TuneRequest(trials=4), fails)
+
+
+def test_ctrl_c_keeps_what_was_learnt_and_resume_goes_on(settings: Settings, store: Store) -> None:
+    def interrupted_in_the_third(kind: RunKind, number: int, seen: Observation) -> Observation:
+        if number == 2:
+            raise KeyboardInterrupt
+        return seen
+
+    first, _, _ = tuned(settings, store, TuneRequest(trials=5), interrupted_in_the_third)
+    assert first.interrupted
+    assert len(first.trials) == 2
+    assert first.best is not None
+    study = store.studies.get(first.study_id)
+    assert study is not None
+    assert study.state is StudyState.INTERRUPTED
+
+    second, runner, _ = tuned(settings, store, TuneRequest(trials=5, resume=True))
+    assert second.study_id == first.study_id
+    assert [kind for kind, _, _ in runner.submitted] == [RunKind.TRIAL] * 3, "the default is not run again"
+    assert second.default is not None
+    assert not second.interrupted
+
+
+def test_a_new_search_says_that_an_old_one_could_go_on(settings: Settings, store: Store) -> None:
+    def interrupted(_kind: RunKind, number: int, seen: Observation) -> Observation:
+        if number == 1:
+            raise KeyboardInterrupt
+        return seen
+
+    first, _, _ = tuned(settings, store, TuneRequest(trials=3), interrupted)
+    second, _, notes = tuned(settings, store, TuneRequest(trials=2))
+    assert second.study_id != first.study_id
+    assert any("--resume" in note for note in notes)
+
+
+def test_there_must_be_something_to_resume(settings: Settings, store: Store) -> None:
+    with pytest.raises(InputError, match="no interrupted search"):
+        tuned(settings, store, TuneRequest(trials=3, resume=True))
+
+
+def test_a_lost_cluster_is_told_with_what_is_kept(settings: Settings, store: Store) -> None:
+    def lost(_kind: RunKind, number: int, seen: Observation) -> Observation:
+        if number == 2:
+            raise ResourceManagerLostError("it is gone")
+        return seen
+
+    with pytest.raises(ResourceManagerLostError, match="it is gone") as caught:
+        tuned(settings, store, TuneRequest(trials=4), lost)
+    assert caught.value.hint.startswith("2 finished trials are in the store")
+    second, _, _ = tuned(settings, store, TuneRequest(trials=4, resume=True))
+    assert len(second.trials) == 2
