@@ -111,7 +111,10 @@ def _run(built: Build, wanted: Mapping[Path, str], *, tasks: bool, timeout_s: fl
 def _java(built: Build, arguments: Sequence[str], scratch: Path, timeout_s: float) -> tuple[str, str]:
     """Runs the batch. Returns what it wrote to stderr, and why it ended early, if it did."""
     opens = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in ("java.lang", "java.util")]
-    options = ["-Xmx2g", f"-Djava.io.tmpdir={scratch}", *opens, "-cp", built.class_path]
+    # Where Hadoop's preemption iterates over sets of objects without a hash of their own, their order would differ from
+    # run to run: with equal hashes it is that in which they were put in.
+    hashes = ["-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2"]
+    options = ["-Xmx2g", *hashes, f"-Djava.io.tmpdir={scratch}", *opens, "-cp", built.class_path]
     command = [str(built.java), *options, "yarntune.oracle.Oracle", *arguments]
     try:
         result = subprocess.run(

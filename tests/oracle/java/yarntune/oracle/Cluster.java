@@ -2,6 +2,7 @@ package yarntune.oracle;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.lang.reflect.UndeclaredThrowableException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -50,6 +51,7 @@ final class Cluster implements AutoCloseable {
   private static final String LONG_MS = "7200000";
 
   private final boolean fair;
+  private final boolean limitsParallelApps;
   private final Configuration conf;
   private final Path folder = Files.createTempDirectory("oracle");
   private final Path allocationFile = folder.resolve("fair-scheduler.xml");
@@ -61,9 +63,8 @@ final class Cluster implements AutoCloseable {
 
   Cluster(JsonNode theCase) throws Exception {
     fair = "fair".equals(theCase.path("scheduler").asText("capacity"));
+    limitsParallelApps = theCase.toString().contains("max-parallel-apps");
     conf = configuration(theCase);
-    // Application ids hold this stamp, and hash by it: one that is always the same keeps hashed orders the same.
-    FixedStamp.set();
     RMNodeLabelsManager labels = labels(theCase);
     rm = labels == null ? new MockRM(conf) : new MockRM(conf) {
       @Override
@@ -74,6 +75,8 @@ final class Cluster implements AutoCloseable {
     quiet();
     rm.start();
     quiet();
+    // Application ids hold this stamp, and hash by it: one that is always the same keeps hashed orders the same.
+    FixedStamp.set();
     scheduler = (AbstractYarnScheduler<?, ?>) rm.getResourceScheduler();
     for (JsonNode node : theCase.get("nodes")) {
       String address = host(nodes.size()) + ":1234";
@@ -202,13 +205,36 @@ final class Cluster implements AutoCloseable {
     if (!job.label.isEmpty()) {
       data.withAppNodeLabel(job.label);
     }
-    job.app = MockRMAppSubmitter.submit(rm, data.build());
+    if (!fair && limitsParallelApps) {
+      nextMillisecond();
+    }
+    try {
+      job.app = MockRMAppSubmitter.submit(rm, data.build());
+    } catch (UndeclaredThrowableException e) { // refused at once, as a client's call is
+      Throwable cause = e;
+      while (cause.getCause() != null) {
+        cause = cause.getCause();
+      }
+      job.rejected = String.valueOf(cause.getMessage());
+      return false;
+    }
     settle();
     if (job.app.getState() != RMAppState.ACCEPTED) {
       job.rejected = String.valueOf(job.app.getDiagnostics());
       return false;
     }
     return true;
+  }
+
+  /**
+   * The Capacity Scheduler lets applications run by the wall-clock times of their submission, where their number is
+   * limited; two in one millisecond would be in no order.
+   */
+  private static void nextMillisecond() throws InterruptedException {
+    long time = System.currentTimeMillis();
+    while (System.currentTimeMillis() == time) {
+      Thread.sleep(0, 100_000);
+    }
   }
 
   /** Starts a job's AM if it has got its container; returns whether it has. */

@@ -27,10 +27,21 @@ public final class Oracle {
         replay(Path.of(args[i]), Path.of(args[i + 1]), withTasks);
       } catch (Throwable e) { // an assertion or a fault of one case is no reason to drop the others
         failed++;
-        System.err.println(args[i] + ": " + String.valueOf(e).replaceAll("\\s*\\R\\s*", " "));
+        System.err.println(args[i] + ": " + describe(e));
       }
     }
     System.exit(failed == 0 ? 0 : 1); // threads of the RM may still be there
+  }
+
+  /** In one line; Hadoop's services wrap what went wrong in exceptions that do not say it. */
+  private static String describe(Throwable e) {
+    StringBuilder words = new StringBuilder(e.toString());
+    for (Throwable cause = e.getCause(); cause != null; cause = cause.getCause()) {
+      if (cause.getMessage() != null && words.indexOf(cause.getMessage()) < 0) {
+        words.append(": ").append(cause.getMessage());
+      }
+    }
+    return words.toString().replaceAll("\\s*\\R\\s*", " ");
   }
 
   private static void replay(Path caseFile, Path resultFile, boolean withTasks) throws Exception {
