@@ -32,7 +32,10 @@ def estimate_command(case: Path, as_json: bool) -> None:
     if not as_json:
         note("simulating; the first run after an installation compiles for some seconds")
     from rules.estimator import estimate, warm_up
+    from rules.rulesets.capacity_case import check_capacity
 
+    if parsed.scheduler == "capacity":
+        check_capacity(parsed)
     warm_up(parsed)
     begin_s = time.perf_counter()
     found = estimate(parsed)

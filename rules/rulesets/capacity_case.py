@@ -8,6 +8,7 @@ from functools import cache
 from itertools import pairwise
 
 from rules.dialects.capacity import parse
+from rules.dialects.capacity_validation import RULES, errors, validate
 from rules.limits import Limits
 from rules.model import QueueTree, Resources
 from rules.rulesets.capacity_facts import CapacityRules
@@ -25,7 +26,14 @@ from rules.simulation.memory import Memory
 from tuner.errors import InputError
 from workloads.trace import Case, Job
 
-__all__ = ["PreparedCapacity", "capacity_rules", "configurations", "prepare_capacity", "rejection_words"]
+__all__ = [
+    "PreparedCapacity",
+    "capacity_rules",
+    "check_capacity",
+    "configurations",
+    "prepare_capacity",
+    "rejection_words",
+]
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,23 @@ def configurations(case: Case) -> list[Mapping[str, str | None]]:
     for update in case.updates:
         found.append({**found[-1], **update.conf})
     return found
+
+
+def check_capacity(case: Case) -> None:
+    """Checks that the ResourceManager would start with a case's configuration, and take its updates.
+
+    Apart from :func:`prepare_capacity`, since whoever tries many configurations makes them valid in the first place.
+
+    Raises:
+        InputError: with what it would refuse, and after which update.
+    """
+    # Whether absolute resources exceed the parent's depends on the calculator: with memory alone, vcores may.
+    refused = {rule.rule_id for rule in RULES if rule.rm_refuses} - {"absolute-sum"}
+    for number, conf in enumerate(configurations(case)):
+        for finding in errors(validate(_without_none(conf), version=(3, 4))):
+            if finding.rule_id in refused:
+                where = f"updates[{number - 1}]" if number else "conf"
+                raise InputError(f"{where}: the ResourceManager refuses this configuration: {finding.message}")
 
 
 def _without_none(conf: Mapping[str, str | None]) -> dict[str, str]:

@@ -186,6 +186,16 @@ def test_the_command_s_table_names_queues_and_reasons(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("share", "update"), [("90", {}), ("100", {"time": 5, "conf": {f"{PREFIX}root.a.capacity": "90"}})]
+)
+def test_a_configuration_that_the_rm_refuses_is_an_error(share: str, update: dict[str, Any], tmp_path: Path) -> None:
+    conf = ONE_QUEUE | {f"{PREFIX}root.a.capacity": share}
+    path = case_file(tmp_path, conf=conf, updates=[update] if update else [])
+    with pytest.raises(InputError, match=r"updates\[0\]" if update else "conf: the ResourceManager refuses"):
+        CliRunner().invoke(scheduler, ["estimate", str(path)], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
     ("change", "place"),
     [
         ({"jobs": [{"id": "j", "queue": "a", "submit": -1, "tasks": []}]}, r"jobs\[0\].submit"),
