@@ -148,9 +148,7 @@ class SearchEngine:
                 return Proposal(point, proposal.reason)
         # Trials without an end count too, so that one that was interrupted is not simply asked for again.
         trials = len(self._study.get_trials(deepcopy=False))
-        return propose(
-            self.space, observations, self.memory.reserved_mib, slack=self.slack, seed=self.seed * 10_007 + trials
-        )
+        return propose(self.space, observations, self.memory, slack=self.slack, seed=self.seed * 10_007 + trials)
 
 
 def _to_json(observation: Observation) -> dict[str, Any]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tuner.search.objective import Observation, TrialState
+from tuner.search.reserve import ReservationModel
 from tuner.search.space import Point, SearchSpace
 from tuner.search.surrogate import Array, TimeModel, constrained_expected_improvement
 from tuner.spark.params import Value
-
-ReservedMemory = Callable[[Mapping[str, str]], float | None]
-"""MiB that YARN would reserve for a configuration; None where it would never be granted."""
 
 SPREAD_CANDIDATES = 512
 LOCAL_CANDIDATES = 128
@@ -51,14 +49,14 @@ class _Data:
 
 
 def propose(
-    space: SearchSpace, observations: Sequence[Observation], reserved_mib: ReservedMemory, *, slack: float, seed: int
+    space: SearchSpace, observations: Sequence[Observation], memory: ReservationModel, *, slack: float, seed: int
 ) -> Proposal | None:
     """The candidate with the largest constrained expected improvement.
 
     Args:
         space: what may be changed.
         observations: all runs so far, of whatever end.
-        reserved_mib: what a configuration reserves.
+        memory: what a configuration reserves.
         slack: tolerated slowdown against the fastest, as a fraction.
         seed: decides the candidates; the same arguments give the same proposal.
 
@@ -66,8 +64,8 @@ def propose(
         The proposal, or None where every candidate was tried or can never be granted.
     """
     rng = np.random.default_rng(seed)
-    data = _training_data(space, observations, reserved_mib)
-    candidates, log_memory = _candidates(space, observations, data, reserved_mib, rng)
+    data = _training_data(space, observations, memory)
+    candidates, log_memory = _candidates(space, observations, data, memory, rng)
     if not candidates:
         return None
     if data is None or not data.usable.any():
@@ -87,10 +85,8 @@ def propose(
     return Proposal(candidates[index], f"model expects {time_s:.0f} s and {saving:+.0%} GiB·s saved on the best so far")
 
 
-def _training_data(
-    space: SearchSpace, observations: Sequence[Observation], reserved_mib: ReservedMemory
-) -> _Data | None:
-    rows = [(o, memory) for o in observations if (memory := reserved_mib(o.configuration))]
+def _training_data(space: SearchSpace, observations: Sequence[Observation], memory: ReservationModel) -> _Data | None:
+    rows = [(o, held) for o in observations if (held := memory.reserved_mib(o.configuration))]
     succeeded = [o.duration_s for o, _ in rows if o.state is TrialState.SUCCEEDED]
     if not succeeded:
         return None
@@ -104,7 +100,7 @@ def _training_data(
         places=np.array([space.to_unit(point) for point in points]),
         features=np.array([space.features(point) for point in points]),
         log_times=np.log(times),
-        log_memory=np.log([memory for _, memory in rows]),
+        log_memory=np.log([held for _, held in rows]),
         usable=np.array([o.state is TrialState.SUCCEEDED for o, _ in rows]),
     )
 
@@ -113,7 +109,7 @@ def _candidates(
     space: SearchSpace,
     observations: Sequence[Observation],
     data: _Data | None,
-    reserved_mib: ReservedMemory,
+    memory: ReservationModel,
     rng: np.random.Generator,
 ) -> tuple[list[Point], Array]:
     from scipy.stats import qmc
@@ -133,14 +129,16 @@ def _candidates(
     tried = np.array([space.to_unit(space.point_of(o.configuration)) for o in observations]).reshape(-1, width)
     points: dict[tuple[tuple[str, Value], ...], tuple[Point, float]] = {}
     for place in np.vstack(places):
-        point = space.from_unit(place)
+        # Filled first: two heaps that end in the same container are one candidate.
+        configuration = memory.filled(space.render(space.from_unit(place)))
+        point = space.point_of(configuration)
         key = _key(point)
         if key in points or _is_near(np.array(space.to_unit(point)), tried):
             continue
-        memory = reserved_mib(space.render(point))
-        if memory:
-            points[key] = (point, math.log(memory))
-    return [point for point, _ in points.values()], np.array([memory for _, memory in points.values()])
+        held = memory.reserved_mib(configuration)
+        if held:
+            points[key] = (point, math.log(held))
+    return [point for point, _ in points.values()], np.array([held for _, held in points.values()])
 
 
 def _is_near(place: Array, tried: Array) -> bool:

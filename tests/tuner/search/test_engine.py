@@ -93,6 +93,15 @@ def test_a_failed_configuration_is_not_tried_again_and_never_wins(url: str) -> N
     assert int(best.configuration["spark.executor.memory"].removesuffix("m")) >= 700
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_no_configuration_is_run_twice(url: str, seed: int) -> None:
+    job = SimulatedJob(noise=0.05, seed=seed)
+    with opened(url, seed=seed) as engine:
+        search(engine, job, 12)
+        keys = [o.key for o in engine.observations()]
+    assert len(set(keys)) == len(keys)
+
+
 def test_an_interrupted_search_goes_on_where_it_was(url: str) -> None:
     job = SimulatedJob(noise=0.0, seed=0)
     with opened(url) as engine:
