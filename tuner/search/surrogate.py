@@ -41,13 +41,15 @@ class TimeModel:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.gaussian_process import GaussianProcessRegressor
         from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+        from threadpoolctl import threadpool_limits
 
         self._centre = float(np.mean(log_times))
         kernel = ConstantKernel(0.1, (0.01, 4.0)) * Matern(1.0, (0.3, 5.0), nu=2.5) + WhiteKernel(
             TIME_NOISE**2, (1e-4, 0.05)
         )
         self._process: Any = GaussianProcessRegressor(kernel=kernel, n_restarts_optimizer=2, random_state=seed)
-        with warnings.catch_warnings():
+        # For a few dozen points the threads of a linear algebra library only wait for each other.
+        with warnings.catch_warnings(), threadpool_limits(1):
             # A length scale at its bound is what few points give; it is no news to anyone.
             warnings.simplefilter("ignore", ConvergenceWarning)
             self._process.fit(places, log_times - self._centre)
