@@ -34,6 +34,7 @@ def grant(state: Any, job_row: int, ask_row: int, node_row: int) -> None:
     """The job's side of an allocation: an ask less, less room on the node, the container waits to be collected."""
     job, ask, node = job_at(state, job_row), ask_at(state, ask_row), node_at(state, node_row)
     ask.pending -= 1
+    state.outstanding -= 1
     node.free_memory -= ask.memory
     node.free_vcores -= ask.vcores
     state.version += 1
@@ -62,6 +63,7 @@ def submit(state: Any, job_row: int) -> None:
         return
     job.state = WAITING
     ask_at(state, job.am_ask).pending = 1
+    state.outstanding += 1
     hooks.asked(state, job_row, job.am_ask)
 
 
@@ -144,6 +146,7 @@ def _ask(state: Any, job_row: int) -> None:
     job = job_at(state, job_row)
     for ask_row in range(job.am_ask + 1, job.ask_end):
         ask_at(state, ask_row).pending = ask_at(state, ask_row).count
+        state.outstanding += ask_at(state, ask_row).count
         state.version += 1
         hooks.asked(state, job_row, ask_row)
 
@@ -250,4 +253,6 @@ def _leave(state: Any, job_row: int) -> None:
         hooks.release(state, job_row, container.ask, container.node)
     _give_back(state, job_row)
     state.version += 1
+    for ask_row in range(job.am_ask, job.ask_end):
+        state.outstanding -= ask_at(state, ask_row).pending
     hooks.leave(state, job_row)

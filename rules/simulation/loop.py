@@ -70,6 +70,9 @@ def _play(state: Any) -> None:
         time, kind = _next_event(state)
         if time > state.horizon:
             return
+        if kind == _NODE_BEAT and state.rests != 0 and _is_quiet(state):
+            _rest(state, state.horizon)
+            continue
         state.now = time
         hooks.tick(state)
         if kind == _NODE_BEAT:
@@ -92,10 +95,36 @@ def _play(state: Any) -> None:
 def _node_beat(state: Any) -> None:
     node_row = state.next_node
     state.next_node = node_row + 1 if node_row + 1 < state.nodes_count else 0
+    if state.quiet_version != state.version:
+        state.quiet_version = state.version
+        state.quiet_beats = 0
+    state.quiet_beats += 1
     hooks.node_beat(state, node_row)
     if state.launched > 0:
         launch_ams(state)
     node_at(state, node_row).next_beat = state.now + state.node_beat_s
+
+
+@compiled
+def _is_quiet(state: Any) -> bool:
+    """Whether nothing is asked for, or every node has had a beat since the last change and changed nothing."""
+    if state.launched > 0:
+        return False
+    if state.outstanding == 0 and state.reserved_nodes == 0:
+        return True
+    return bool(state.quiet_version == state.version and state.quiet_beats > state.nodes_count)
+
+
+@compiled
+def _rest(state: Any, horizon: float) -> None:
+    """Lets the nodes beat without looking at them, until something else happens: nothing would come of it."""
+    until, _ = _next_other_event(state)
+    while True:
+        node = node_at(state, state.next_node)
+        if node.next_beat >= until or node.next_beat > horizon:
+            return
+        node.next_beat += state.node_beat_s
+        state.next_node = state.next_node + 1 if state.next_node + 1 < state.nodes_count else 0
 
 
 @compiled
@@ -110,6 +139,16 @@ def _am_beat(state: Any) -> None:
 @compiled
 def _next_event(state: Any) -> tuple[float, int]:
     """The time and kind of the next event: the earliest, and of equals the first kind."""
+    time, kind = _next_other_event(state)
+    beat = node_at(state, state.next_node).next_beat
+    if beat < time:
+        time, kind = beat, _NODE_BEAT
+    return time, kind
+
+
+@compiled
+def _next_other_event(state: Any) -> tuple[float, int]:
+    """The same without the nodes' beats."""
     time, kind = np.inf, _NODE_BEAT
     if state.pending_task_ends > 0:
         time, kind = task_end_at(state, 0).time, _TASK_END
@@ -125,7 +164,4 @@ def _next_event(state: Any) -> tuple[float, int]:
         beat = job_at(state, ring_at(state, state.ring_head).job).next_beat
         if beat < time:
             time, kind = beat, _AM_BEAT
-    beat = node_at(state, state.next_node).next_beat
-    if beat < time:
-        time, kind = beat, _NODE_BEAT
     return time, kind

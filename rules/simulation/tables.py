@@ -77,9 +77,12 @@ CORE_TABLES: Mapping[str, np.dtype[Any]] = {
 
 CORE_COUNTERS = (
     "unfinished pending_task_ends made next_submission next_update next_node ring_head ring_length launched version "
-    "reasons full_nodes alone next_alone submissions_end"
+    "reasons full_nodes alone next_alone submissions_end "
+    "rests quiet_version quiet_beats outstanding reserved_nodes"
 )
-"""``version`` changes with everything that could make a node's beat come out differently."""
+"""``version`` changes with everything that could make a node's beat come out differently. ``rests``: whether beats may
+be left out while it stays the same, which a scheduler says that does nothing by the clock.
+``outstanding``: containers asked for and not granted, AMs included."""
 CORE_FLOATS = "now horizon node_beat_s am_beat_s full_since full_s horizon_alone"
 
 job_at = rows("jobs", CORE_TABLES["jobs"])

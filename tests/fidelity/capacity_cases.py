@@ -260,6 +260,7 @@ MECHANISM_CASES: dict[str, CaseFile] = {
         [_map_job("wide", "a", 0, 20, vcores=3, memory=512), _map_job("other", "b", 3, 10)],
         _nodes(2),
     ),
+    "an AM placed by another job's end": _two_queues({}, [_map_job(f"j{i}", "a", i, 2) for i in range(5)], _nodes(1)),
     "several containers in a heartbeat": _two_queues(
         {"per-node-heartbeat.maximum-offswitch-assignments": "3", "root.a.user-limit-factor": "2"},
         [_map_job("j", "a", 1, 30)],

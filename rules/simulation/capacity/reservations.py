@@ -80,6 +80,7 @@ def reserve(state: Any, job: int, ask_row: int, node_row: int) -> None:
     while 4 * request.reserved > 3 * request.buckets:
         request.buckets *= 2
     app.reservations += 1
+    state.reserved_nodes += 1
     app.reserved_memory += ask.memory
     app.reserved_vcores += ask.vcores
     add_reserved(state, app.queue, ask.memory, ask.vcores)
@@ -99,6 +100,7 @@ def fewer_reservations(state: Any, node_row: int) -> None:
     request.reserved -= 1
     request.re_reservations = 0
     app.reservations -= 1
+    state.reserved_nodes -= 1
     app.reserved_memory -= ask.memory
     app.reserved_vcores -= ask.vcores
     add_reserved(state, app.queue, -ask.memory, -ask.vcores)

@@ -165,6 +165,7 @@ def make_memory(
         },
     )
     memory.state["person_count"] = len(persons) // len(clusters)
+    memory.state["rests"] = not clusters["asynchronous"].any()
     start_clock(memory.state, case)
     return memory
 
