@@ -31,8 +31,8 @@ def _cache_folder() -> Path:
 
 numba.config.CACHE_DIR = str(_cache_folder())
 
-compiled: Callable[..., Any] = partial(numba.njit, error_model="numpy")
-"""Decorates what is called from compiled code: it is compiled into its caller and needs no cache of its own."""
+compiled: Callable[..., Any] = partial(numba.njit, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Decorates what is called from compiled code only: it needs no cache of its own and no way in from Python or C."""
 
 entry_point: Callable[..., Any] = numba.njit(cache=True, error_model="numpy", nogil=True)
 """Decorates what Python calls: compiled at the first call of a process unless the disk has it."""
