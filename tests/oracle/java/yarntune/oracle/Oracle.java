@@ -2,6 +2,8 @@ package yarntune.oracle;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -11,6 +13,9 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 /** The command: {@code Oracle CASE RESULT [CASE RESULT ...] [--tasks]}; exit 1 when a case could not be replayed. */
 public final class Oracle {
   private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private static final OperatingSystemMXBean PROCESS =
+      (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
 
   private Oracle() { }
 
@@ -46,6 +51,7 @@ public final class Oracle {
 
   private static void replay(Path caseFile, Path resultFile, boolean withTasks) throws Exception {
     long begin = System.nanoTime();
+    long cpuBegin = PROCESS.getProcessCpuTime();
     QueueMetrics.clearQueueMetrics();
     try (Replay replay = new Replay(MAPPER.readTree(caseFile.toFile()))) {
       long started = System.nanoTime();
@@ -55,6 +61,7 @@ public final class Oracle {
       long end = System.nanoTime();
       out.put("wall_seconds", (end - begin) / 1e9);
       out.put("replay_seconds", (end - started) / 1e9);
+      out.put("cpu_seconds", (PROCESS.getProcessCpuTime() - cpuBegin) / 1e9);
       Path part = resultFile.resolveSibling(resultFile.getFileName() + ".part");
       MAPPER.writeValue(part.toFile(), out);
       Files.move(part, resultFile, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);

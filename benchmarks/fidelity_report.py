@@ -1,0 +1,221 @@
+"""What ``benchmarks/fidelity.py`` found, as Markdown."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Agreement", "Growth", "Ordering", "write_report"]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One case: the model against Hadoop.
+
+    Attributes:
+        group, name: which.
+        jobs, tasks: in it.
+        differing: jobs of which the AM's start, the first task or the end is more than 1e-6 s off, or of which only
+            one of the two refuses.
+        errors_s: absolute errors of the latencies.
+        mean_latency_s: Hadoop's and the model's.
+        oracle_s, oracle_cpu_s: the replay, warm, with the start of its ResourceManager.
+        replay_s: the same without that start.
+        estimate_s: the estimate from the parsed case, the best of five.
+    """
+
+    group: str
+    name: str
+    jobs: int
+    tasks: int
+    differing: int
+    errors_s: NDArray[np.float64]
+    mean_latency_s: tuple[float, float]
+    oracle_s: float
+    oracle_cpu_s: float
+    replay_s: float
+    estimate_s: float
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """One workload under many configurations: pairs of them that the model puts the other way round than Hadoop."""
+
+    name: str
+    configurations: int
+    distinct: int
+    same_order: bool
+    discordant: int
+    best: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """An estimate of a large cluster."""
+
+    scheduler: str
+    nodes: int
+    jobs: int
+    tasks: int
+    estimate_s: float
+
+
+def write_report(
+    path: Path,
+    cases: Sequence[Agreement],
+    ordered: Sequence[Ordering],
+    compiling: Mapping[str, Mapping[str, Sequence[float]]],
+    grown: Sequence[Growth],
+    *,
+    traces: bool,
+) -> None:
+    """Writes the report, whole or not at all."""
+    sections = [_head(cases, ordered, traces=traces), _groups(cases), _inexact(cases), _orders(ordered)]
+    sections += [_speed(cases), _compiling(compiling), _growth(grown), _all(cases)]
+    part = path.with_suffix(f".{os.getpid()}")
+    part.write_text("\n".join(line for section in sections for line in (*section, "")).rstrip() + "\n")
+    part.replace(path)
+
+
+def _table(head: str, rows: Iterable[Sequence[object]]) -> list[str]:
+    """Numbers to the right, the first column to the left."""
+    columns = head.split("|")
+    marks = ["---"] + ["---:"] * (len(columns) - 1)
+    return [f"| {' | '.join(map(str, row))} |" for row in ([c.strip() for c in columns], marks, *rows)]
+
+
+def _head(cases: Sequence[Agreement], ordered: Sequence[Ordering], *, traces: bool) -> list[str]:
+    exact = sum(case.differing == 0 for case in cases)
+    same = sum(order.same_order for order in ordered)
+    lines = [
+        "# Fidelity of the scheduler model",
+        "",
+        "Written by `make bench-fidelity`. The truth is Hadoop 3.4.2's own scheduler under a virtual clock",
+        "([the oracle](../docs/oracle.md)). *Exact*: of every job the start of the AM, the first task and the end are",
+        "Hadoop's to 1e-6 s, and the same jobs are refused.",
+        "",
+        f"- {exact} of {len(cases)} cases are exact.",
+        f"- In {same} of {len(ordered)} workloads, a dozen configurations and more are in Hadoop's order.",
+        f"- {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; "
+        f"load average {os.getloadavg()[0]:.1f} at the end of the run.",
+    ]
+    return lines if traces else [*lines, "- Without the cases of real traces, whose data was not there."]
+
+
+def _groups(cases: Sequence[Agreement]) -> list[str]:
+    rows = []
+    for group in dict.fromkeys(case.group for case in cases):
+        own = [case for case in cases if case.group == group]
+        errors_s = np.concatenate([case.errors_s for case in own])
+        jobs = len(errors_s)
+        right = jobs - sum(case.differing for case in own)
+        exact = sum(case.differing == 0 for case in own)
+        rows.append((group, len(own), exact, jobs, right, *_errors(errors_s)))
+    head = "cases|number|exact|jobs|exact|error of latency, mean s|median s|p95 s|largest s"
+    return ["## Agreement", "", *_table(head, rows)]
+
+
+def _errors(errors_s: NDArray[np.float64]) -> tuple[str, ...]:
+    values = errors_s.mean(), np.median(errors_s), np.percentile(errors_s, 95), errors_s.max()
+    return tuple("0" if value <= 1e-6 else f"{value:.2f}" for value in values)
+
+
+def _inexact(cases: Sequence[Agreement]) -> list[str]:
+    rows = [
+        (case.name, case.group, case.jobs, case.differing, *_errors(case.errors_s), *_means(case))
+        for case in cases
+        if case.differing
+    ]
+    head = "case|of|jobs|differ|error of latency, mean s|median s|p95 s|largest s|mean latency, Hadoop s|model s"
+    return ["## Cases that are not exact", "", *(_table(head, rows) if rows else ["None."])]
+
+
+def _means(case: Agreement) -> tuple[str, ...]:
+    return tuple(f"{mean:.1f}" for mean in case.mean_latency_s)
+
+
+def _orders(ordered: Sequence[Ordering]) -> list[str]:
+    rows = [
+        (
+            order.name,
+            order.configurations,
+            order.distinct,
+            "yes" if order.same_order else "no",
+            order.discordant,
+            order.best[0],
+            order.best[1],
+        )
+        for order in ordered
+    ]
+    head = "workload|configurations|different outcomes|same order|pairs the wrong way|Hadoop's best|the model's best"
+    intro = ["Configurations are ordered by jobs without an end, then by mean latency.", ""]
+    return ["## Order of configurations", "", *intro, *_table(head, rows)]
+
+
+def _speed(cases: Sequence[Agreement]) -> list[str]:
+    wall = np.array([case.oracle_s / case.estimate_s for case in cases])
+    replay = np.array([case.replay_s / case.estimate_s for case in cases])
+    cpu = np.array([case.oracle_cpu_s / case.estimate_s for case in cases])
+    rows = [
+        (name, f"{np.median(ratios):.0f}", f"{ratios.min():.0f}", cases[int(ratios.argmin())].name)
+        for name, ratios in (
+            ("wall time of the replay", wall),
+            ("wall time without the start of the ResourceManager", replay),
+            ("CPU time of the replay, all threads", cpu),
+        )
+    ]
+    intro = [
+        "One run: the oracle in one warm JVM, the estimator in one process with its code compiled, from the parsed",
+        f"case to the result (limits derived anew, alone-latencies included), the best of five. {len(cases)} cases.",
+        "",
+    ]
+    return ["## Speed", "", *intro, *_table("oracle's time / estimator's|median|worst|of", rows)]
+
+
+def _compiling(compiling: Mapping[str, Mapping[str, Sequence[float]]]) -> list[str]:
+    rows = [
+        (f"{scheduler}, {'nothing compiled' if start == 'cold' else 'from the disk'}", *(f"{t:.2f}" for t in times))
+        for scheduler, starts in compiling.items()
+        for start, times in starts.items()
+    ]
+    return ["## Compiling", "", *_table("first call of a process|imports s|call, wall s|call, CPU s", rows)]
+
+
+def _growth(grown: Sequence[Growth]) -> list[str]:
+    rows = []
+    for growth in grown:
+        each_us = 1e6 * growth.estimate_s / growth.tasks
+        rows.append(
+            (growth.scheduler, growth.nodes, growth.jobs, growth.tasks, f"{growth.estimate_s:.3f}", f"{each_us:.0f}")
+        )
+    head = "scheduler|nodes|jobs|tasks|estimate s|for each task, microseconds"
+    exponents = []
+    for scheduler in dict.fromkeys(growth.scheduler for growth in grown):
+        own = [growth for growth in grown if growth.scheduler == scheduler]
+        logs = np.log([[growth.tasks, growth.estimate_s] for growth in own])
+        exponents.append(f"{scheduler} {np.polyfit(logs[:, 0], logs[:, 1], 1)[0]:.2f}")
+    closing = ["", f"Time grows with tasks (and nodes with them) to the power of: {', '.join(exponents)}."]
+    return ["## Growth", "", "The load of a node stays the same.", "", *_table(head, rows), *closing]
+
+
+def _all(cases: Sequence[Agreement]) -> list[str]:
+    rows = [
+        (
+            case.name,
+            case.group,
+            case.jobs,
+            case.tasks,
+            "yes" if case.differing == 0 else f"{case.differing} jobs differ",
+            f"{case.oracle_s:.2f}",
+            f"{1000 * case.estimate_s:.1f}",
+            f"{case.oracle_s / case.estimate_s:.0f}",
+        )
+        for case in cases
+    ]
+    return ["## All cases", "", *_table("case|of|jobs|tasks|exact|oracle s|estimator ms|ratio", rows)]
