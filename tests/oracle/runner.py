@@ -98,11 +98,11 @@ def _run(built: Build, wanted: Mapping[Path, str], *, tasks: bool, timeout_s: fl
         output, ended = _java(built, arguments, Path(scratch), timeout_s)
         for line in output.splitlines():
             name, separator, words = line.partition(": ")
-            kept = kept_of.get(Path(name))
-            if separator and kept is not None:
-                part = kept.with_suffix(f".{os.getpid()}")
+            failed = kept_of.get(Path(name))
+            if separator and failed is not None:
+                part = failed.with_suffix(f".{os.getpid()}")
                 part.write_text(json.dumps({"error": words}))
-                part.replace(kept)
+                part.replace(failed)
     missing = [kept for kept in wanted if not kept.is_file()]
     if ended or missing:
         raise OracleFailedError(ended or f"the oracle wrote {len(missing)} results too few: {output[-2000:]}")

@@ -49,7 +49,7 @@ def results() -> dict[str, list[dict[str, Any]]]:
     rivals = job("first", "a", 15, 300.0), job("second", "b", 7, 20.0, submit=30)
     spark = {"executors": {"count": 15, "memory": 1024, "vcores": 1}, "stages": [[100.0] * 20, [10.0] * 5]}
     executors = {"id": "first", "user": "first", "queue": "a", "submit": 0} | spark
-    base = {"scheduler": "fair", "allocations": f"<allocations>{fair}</allocations>", "conf": conf}
+    base: dict[str, Any] = {"scheduler": "fair", "allocations": f"<allocations>{fair}</allocations>", "conf": conf}
     base |= {"nodes": [{"memory": 8192, "vcores": 8}] * 2, "horizon": 2000}
     cases = {
         "labels": labelled(job("on-gpu", "a", 6, label="gpu"), job("plain", "a", 6), job("other", "b", 6)),
