@@ -123,7 +123,7 @@ def test_a_spark_job_runs_and_leaves_its_event_log(yarn_cluster: RunningCluster)
     (application,) = [
         each
         for each in call(f"{yarn_cluster.rm_url}/ws/v1/cluster/apps")["apps"]["app"]
-        if each["applicationType"] == "SPARK"
+        if each["name"] == "PythonPi"
     ]
     assert application["finalStatus"] == "SUCCEEDED"
     logs = list(yarn_cluster.event_log_dir.glob(f"*{application['id']}*/events_1_*"))
