@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt types docs bench lock
+.PHONY: help setup demo test lint fmt types docs bench bench-fidelity lock
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -38,6 +38,9 @@ docs: setup ## Write the generated pages of docs/
 bench: setup ## Run the benchmarks, which write benchmarks/*.md
 	$(BIN)/python benchmarks/cluster.py
 	$(BIN)/python benchmarks/eventlog.py
+
+bench-fidelity: setup ## Hold the scheduler model against Hadoop's own schedulers, all cases
+	$(BIN)/python -m benchmarks.fidelity
 
 lock: ## Renew requirements.lock from pyproject.toml (needs uv)
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --extra dev --extra postgres \
