@@ -121,9 +121,7 @@ def test_a_spark_job_runs_and_leaves_its_event_log(yarn_cluster: RunningCluster)
     assert result.returncode == 0, result.stderr[-2000:]
     assert "Pi is roughly 3." in result.stdout
     (application,) = [
-        each
-        for each in call(f"{yarn_cluster.rm_url}/ws/v1/cluster/apps")["apps"]["app"]
-        if each["name"] == "PythonPi"
+        each for each in call(f"{yarn_cluster.rm_url}/ws/v1/cluster/apps")["apps"]["app"] if each["name"] == "PythonPi"
     ]
     assert application["finalStatus"] == "SUCCEEDED"
     logs = list(yarn_cluster.event_log_dir.glob(f"*{application['id']}*/events_1_*"))
