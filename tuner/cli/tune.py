@@ -103,6 +103,8 @@ def tune(app: str, arguments: tuple[str, ...], as_json: bool, output: Path | Non
 
     if output is not None and not output.absolute().parent.is_dir():
         raise InputError(f"the folder of {str(output)!r} does not exist", "make it first, or name another file for -o")
+    if output is not None and not os.access(output.absolute().parent, os.W_OK):
+        raise InputError(f"the folder of {str(output)!r} cannot be written to", "name another file for -o")
     order = TuneOrder(
         app=app,
         arguments=arguments,
@@ -118,13 +120,13 @@ def tune(app: str, arguments: tuple[str, ...], as_json: bool, output: Path | Non
     signal.signal(signal.SIGTERM, _interrupt)
     reporter = Reporter(order, to_stderr=as_json)
     outcome = run_tuning(order, Settings.from_environment(), os.environ, reporter.progress)
-    if output is not None and outcome.result.conf:
-        outcome.write_properties(output)
-        note(f"written: {output}")
     if as_json:
         print_json(result_json(outcome))
     else:
         click.echo(result_text(outcome))
+    if output is not None and outcome.result.conf:
+        outcome.write_properties(output)
+        note(f"written: {output}")
     if outcome.result.interrupted:
         sys.exit(130)
 
