@@ -13,7 +13,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from rules.dialects.fair_values import FILE_BY_TAG, FILE_PROPERTIES, QUEUE_BY_TAG, QUEUE_PROPERTIES, Kind
-from rules.dialects.fair_xml import Document, Element, decode_file, parse_document
+from rules.dialects.xml_document import Document, Element, decode_file, parse_document
 from rules.model import ROOT, Queue, QueueTree
 from tuner.errors import InputError
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rules.dialects.fair_xml import Element
+from rules.dialects.xml_document import Element
 from rules.model import ROOT, Finding, Severity
 from tuner.errors import InputError
 

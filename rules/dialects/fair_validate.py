@@ -25,7 +25,7 @@ from rules.dialects.fair_values import (
     read_number,
     read_policy,
 )
-from rules.dialects.fair_xml import Element
+from rules.dialects.xml_document import Element
 from rules.model import ROOT, Finding, Queue, Resources, Severity
 from tuner.errors import InputError
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from rules.dialects.fair_xml import Document, Element, parse_document
+from rules.dialects.xml_document import Document, Element, parse_document
 from tuner.errors import InputError
 
 MAX_SUBSTITUTIONS = 20

@@ -1,7 +1,8 @@
-"""The text of a Fair Scheduler allocation file, element by element, so that a change touches nothing else.
+"""The text of an XML file, element by element, so that a change touches nothing else.
 
 A parser that builds a tree and writes it again loses quoting, blanks inside tags, the declaration and line ends. Here
 the source stays as it is: the parser only notes where each element begins and ends, and an edit replaces those bytes.
+Both of Hadoop's kinds of file are read with it: configurations and the Fair Scheduler's allocation file.
 Reading refuses a document type, so neither entity bombs nor external entities exist (Hadoop's own reader,
 ``XMLUtils.newSecureDocumentBuilderFactory``, refuses them too).
 """
@@ -149,7 +150,7 @@ def decode_file(data: bytes, where: str) -> str:
         raise InputError(f"{where} is not text in {encoding}: {error}", "save it as UTF-8") from error
 
 
-def parse_document(text: str, where: str = "the allocation file") -> Document:
+def parse_document(text: str, where: str = "the file") -> Document:
     """Parses a text; comments, order, blanks and unknown elements all stay in it.
 
     Args:
@@ -161,7 +162,7 @@ def parse_document(text: str, where: str = "the allocation file") -> Document:
     """
     source = text.encode("utf-8", errors="surrogatepass")
     if len(source) > MAX_BYTES:
-        raise InputError(f"{where} has {len(source)} bytes, more than any allocation file ({MAX_BYTES})")
+        raise InputError(f"{where} has {len(source)} bytes, more than any configuration ({MAX_BYTES})")
     builder = _Builder(source, where)
     try:
         builder.parser.Parse(source, True)
@@ -241,5 +242,5 @@ class _Builder:
     def _refuse_doctype(self, *_: object) -> None:
         raise InputError(
             f"{self.where} has a document type (<!DOCTYPE ...>), line {self.parser.CurrentLineNumber}",
-            "take it out: allocation files have none, and entities in it can read files or exhaust memory",
+            "take it out: Hadoop's configurations have none, and entities in it can read files or exhaust memory",
         )
