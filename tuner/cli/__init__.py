@@ -62,14 +62,24 @@ def main() -> NoReturn:
             click.echo(f"hint: {error.hint}", err=True)
         status = 1
     except BrokenPipeError:
-        # The reader of the pipe has gone (`| head`); Python would complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of the pipe has gone (`| head`).
+        _drop_output()
+        status = 1
+    except OSError as error:
+        # A full disk, a folder without permission: the machine's, and not ours to write a report about.
+        click.echo(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", err=True)
+        _drop_output()
         status = 1
     except Exception as error:
         click.echo(f"error: {type(error).__name__}: {error}", err=True)
         click.echo(f"hint: this is a fault of yarntune; the details are in {_write_traceback()}", err=True)
         status = 1
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _drop_output() -> None:
+    """Python would write what is left in its buffer at exit, and complain again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _write_traceback() -> Path:

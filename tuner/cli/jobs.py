@@ -17,6 +17,8 @@ from tuner.units import gib_seconds
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_WIDEST_ARGUMENTS = 40
+
 EMPTY = "There are no jobs in the store yet: `yarntune tune APP` tunes one, `yarntune submit` records its runs."
 
 
@@ -45,7 +47,11 @@ def jobs(limit: int, as_json: bool) -> None:
     elif not summaries:
         click.echo(EMPTY)
     else:
-        click.echo(render_table(("ID", "NAME", "PROGRAM", "QUEUE", "RUNS", "OK", "LAST RUN"), _job_rows(summaries)))
+        click.echo(
+            render_table(
+                ("ID", "NAME", "PROGRAM", "ARGUMENTS", "QUEUE", "RUNS", "OK", "LAST RUN"), _job_rows(summaries)
+            )
+        )
     _note_rest(len(summaries), total, "jobs")
 
 
@@ -89,6 +95,7 @@ def _job_rows(summaries: list[JobSummary]) -> list[tuple[str, ...]]:
             str(each.job.id),
             each.job.name,
             each.job.program,
+            _shortened(each.job.arguments_shape),
             each.job.queue or "",
             str(each.runs),
             str(each.succeeded),
@@ -111,7 +118,7 @@ def _history_text(job: Job, studies: list[Study], runs: list[Run]) -> str:
 def _run_row(run: Run, is_best: bool) -> tuple[str, ...]:
     return (
         str(run.id),
-        run.kind.value if run.trial_number is None else f"{run.kind.value} {run.trial_number}",
+        run.kind.value if run.trial_number is None else f"{run.kind.value} {run.trial_number + 1}",
         run.state.value,
         _local_time(run.submitted_at),
         _seconds(run.wait_s),
@@ -121,6 +128,10 @@ def _run_row(run: Run, is_best: bool) -> tuple[str, ...]:
         run.application_id or "",
         "best" if is_best else "",
     )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _WIDEST_ARGUMENTS else f"{text[: _WIDEST_ARGUMENTS - 3]}..."
 
 
 def _seconds(value: float | None) -> str:

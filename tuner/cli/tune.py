@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -31,6 +32,13 @@ def _pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[s
     return pairs
 
 
+def _number(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
+    # A range lets NaN through, since it is neither below nor above anything.
+    if math.isnan(value):
+        raise click.BadParameter("nan is not a number between 0 and 1")
+    return value
+
+
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.option(
     "--trials",
@@ -42,6 +50,7 @@ def _pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[s
 @click.option(
     "--slack",
     type=click.FloatRange(0, 1),
+    callback=_number,
     default=0.05,
     show_default=True,
     help="How much slower than the fastest the result may be.",
@@ -101,6 +110,8 @@ def tune(app: str, arguments: tuple[str, ...], as_json: bool, output: Path | Non
     """
     from tuner.services.session import TuneOrder, run_tuning
 
+    if output is not None and not output.name:
+        raise click.BadParameter("the name of the file is empty", param_hint="-o")
     if output is not None and not output.absolute().parent.is_dir():
         raise InputError(f"the folder of {str(output)!r} does not exist", "make it first, or name another file for -o")
     if output is not None and not os.access(output.absolute().parent, os.W_OK):
@@ -116,8 +127,11 @@ def tune(app: str, arguments: tuple[str, ...], as_json: bool, output: Path | Non
     )
     from tuner.cli.tune_report import Reporter, result_json, result_text
 
-    # `kill` ends a tuning like Ctrl-C does: the application is killed and what was learnt is kept.
+    # `kill`, or a terminal that goes away, ends a tuning like Ctrl-C does: the application is killed and what was
+    # learnt is kept. Under nohup SIGHUP stays ignored.
     signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, _interrupt)
     reporter = Reporter(order, to_stderr=as_json)
     outcome = run_tuning(order, Settings.from_environment(), os.environ, reporter.progress)
     if as_json:

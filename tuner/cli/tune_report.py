@@ -82,17 +82,25 @@ def _short(text: str) -> str:
 def result_text(outcome: TuneOutcome) -> str:
     """The end of the report: the result as ``--conf`` lines, and a table of default against best."""
     result = outcome.result
-    head = "interrupted; so far:" if result.interrupted else ""
+    head = "interrupted; the same command with --resume goes on. So far:" if result.interrupted else ""
     if result.default is None or result.best is None:
         return f"{head}\nno run has succeeded yet".lstrip()
     lines = [head] if head else []
-    failed = sum(row.state is not TrialState.SUCCEEDED for row in result.trials)
-    lines += ["", f"Best of {len(result.trials)} runs ({failed} failed or stopped), study {result.study_id}:", ""]
+    lines += ["", f"Best of {result.runs} runs ({result.failed} failed or stopped); it is study {result.study_id}:", ""]
     if not result.conf:
-        lines.append("  the configuration that it has: nothing cheaper was as fast")
+        lines.append(f"  the configuration that it has: {_why_default(result)}")
     conf = {**outcome.subject.pinned, **result.conf}
     lines += [f"  --conf {name}={value}" for name, value in conf.items()]
-    return "\n".join([*lines, "", _comparison(outcome, result.default, result.best)])
+    lines += ["", _comparison(outcome, result.default, result.best)]
+    if result.conf and not result.finals:
+        lines += ["", "These are single runs; --final-runs 3 runs both again and judges by those."]
+    return "\n".join(lines)
+
+
+def _why_default(result: TuneResult) -> str:
+    if result.runs - result.failed > 1:
+        return "nothing cheaper was as fast"
+    return "nothing else ran to its end" if result.failed else "nothing else was tried"
 
 
 def _comparison(outcome: TuneOutcome, default: Summary, best: Summary) -> str:
@@ -120,7 +128,10 @@ def _comparison(outcome: TuneOutcome, default: Summary, best: Summary) -> str:
 
 
 def _change(before: float, after: float) -> str:
-    return f"{after / before - 1:+.1%}" if before else ""
+    if not before:
+        return ""
+    text = f"{after / before - 1:+.1%}"
+    return "none" if text in ("+0.0%", "-0.0%") else text
 
 
 def result_json(outcome: TuneOutcome) -> dict[str, Any]:
@@ -131,6 +142,8 @@ def result_json(outcome: TuneOutcome) -> dict[str, Any]:
         "job": {"id": outcome.job.id, "key": outcome.job.key, "name": outcome.job.name, "queue": outcome.job.queue},
         "study": result.study_id,
         "interrupted": result.interrupted,
+        "runs": result.runs,
+        "failed": result.failed,
         "limits": {
             "max_container_memory_mib": limits.max_container_memory_mib,
             "max_container_vcores": limits.max_container_vcores,

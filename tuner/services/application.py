@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from tuner.errors import ClusterError
+from tuner.spark.failure_line import cause_of
 from tuner.spark.launcher import SparkProcess
 from tuner.yarn.client import ResourceManagerClient
 from tuner.yarn.errors import YarnConnectionError, YarnError, YarnTimeoutError
@@ -21,6 +22,8 @@ LINGER_S = 60.0
 
 SETTLE_TIMEOUT_S = 20.0
 """How long to wait, once spark-submit has ended, for the ResourceManager to say the same."""
+
+NO_APPLICATION = "it ended without starting an application on YARN: does it set its master in its own code?"
 
 _ALL_STATES = (*ACTIVE_STATES, *FINAL_STATES)
 
@@ -153,12 +156,13 @@ class _Watch:
         output = self._process.output.read_text(errors="replace").splitlines()
         checksums = tuple(line.strip() for line in output if line.startswith("checksum"))
         if application is None:
-            return Finished(Ending.FAILED, None, 0.0, 0.0, 0, 0, self._process.last_error(), checksums)
+            failure = self._process.last_error() if status else NO_APPLICATION
+            return Finished(Ending.FAILED, None, 0.0, 0.0, 0, 0, failure, checksums)
         finished_at_s = application.finished_at_s or application.started_at_s + application.elapsed_s
         launched_at_s = application.launched_at_s or application.started_at_s
         failure = ""
         if application.final_status != "SUCCEEDED":
-            failure = _first_line(application.diagnostics) or self._process.last_error()
+            failure = cause_of(application.diagnostics) or self._process.last_error()
         elif status:
             # The ResourceManager's word counts, but a client that failed after it is worth a line.
             failure = f"spark-submit ended with status {status}: {self._process.last_error()}"
@@ -240,8 +244,3 @@ class _Watch:
         except (YarnError, ClusterError):
             # Nothing more can be done about it from here; spark-submit itself is ended in any case.
             return
-
-
-def _first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0][:500] if lines else ""

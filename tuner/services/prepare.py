@@ -14,12 +14,13 @@ from tuner.model.limits import ClusterLimits
 from tuner.search.reserve import ReservationModel
 from tuner.search.space import Dimension, SearchSpace
 from tuner.services.limits import read_limits
+from tuner.services.pins import check_names, check_values, feasibility_note
 from tuner.services.trial import Program, environment_for
 from tuner.services.tune import TuneSubject
 from tuner.settings import Settings
 from tuner.spark.conf import submit_defaults
 from tuner.spark.launcher import SparkInstallation, find_spark
-from tuner.spark.params import NEWEST, PARAMS, ParamSpec, SparkVersion, Value, core_params, read_bool, read_value
+from tuner.spark.params import NEWEST, ParamSpec, SparkVersion, Value, core_params, read_bool, read_value
 from tuner.yarn.client import ResourceManagerClient
 from tuner.yarn.locate import Target, locate
 
@@ -75,14 +76,13 @@ def subject_of(surroundings: Surroundings, program: Program, pins: Mapping[str, 
     """What may be changed, between which bounds, and where it stands today.
 
     Raises:
-        InputError: a pinned value is not one, the queue does not exist, or nothing is left to tune.
+        InputError: a pinned value cannot be run, the queue does not exist, or nothing is left to tune.
     """
     limits = read_limits(surroundings.client, program.queue, surroundings.target.hadoop_conf_dir)
     version = surroundings.version
-    for name, value in pins.items():
-        if name in PARAMS:
-            PARAMS[name].parse(value)
+    notes = check_names(pins)
     base = {**surroundings.defaults, **pins}
+    check_values(base, pins, version)
     dynamic = read_bool(base, _DYNAMIC, version)
     keeps_dynamic = dynamic and _DYNAMIC in pins
     specs = [
@@ -93,6 +93,9 @@ def subject_of(surroundings: Surroundings, program: Program, pins: Mapping[str, 
     values = {spec.name: _default(spec, base, program, version) for spec in specs}
     space = SearchSpace(tuple(Dimension.on(spec, limits, values[spec.name]) for spec in specs))
     switched = {_DYNAMIC: "false"} if dynamic and not keeps_dynamic and _INSTANCES in values else {}
+    short = feasibility_note(
+        base, pins, limits, python=program.python, cluster_mode=program.deploy_mode == "cluster", version=version
+    )
     return TuneSubject(
         space=space,
         memory=_memory(limits, {**base, **switched}, pins, program, version),
@@ -100,6 +103,7 @@ def subject_of(surroundings: Surroundings, program: Program, pins: Mapping[str, 
         default={spec.name: spec.format(values[spec.name]) for spec in specs},
         pinned=dict(pins),
         switched=switched,
+        notes=(*notes, *([short] if short else [])),
     )
 
 

@@ -16,7 +16,7 @@ from tuner.services.prepare import (
     subject_of,
     survey,
 )
-from tuner.services.trial import Program, TrialRunner
+from tuner.services.trial import Program, TrialRunner, output_dir
 from tuner.services.tune import Progress, TuneRequest, TuneResult, TuneSubject, Tuning, open_engine, open_study
 from tuner.settings import Settings
 from tuner.spark.conf import mask_arguments, write_properties_file
@@ -88,14 +88,16 @@ def run_tuning(order: TuneOrder, settings: Settings, environ: Mapping[str, str],
     Raises:
         YarntuneError: with what to do about it.
     """
-    _check_program(order.app)
+    _check_program(order)
     surroundings = survey(settings, environ, order.properties_file)
     with surroundings.client, open_store(settings) as store:
         program = _program(order, surroundings)
         subject = subject_of(surroundings, program, order.pins)
+        for text in subject.notes:
+            progress.note(text)
         job = _job(store, order, program)
         request = TuneRequest(order.trials, order.slack, order.resume, order.seed, order.final_runs)
-        study = open_study(store, job.id, request, subject, progress)
+        study = open_study(settings, store, job.id, request, subject, progress)
         engine = open_engine(settings, subject, request, study)
         try:
             runner = _runner(order, surroundings, program, subject, settings, store, job.id, study.id)
@@ -105,8 +107,18 @@ def run_tuning(order: TuneOrder, settings: Settings, environ: Mapping[str, str],
     return TuneOutcome(job, result, subject, surroundings.defaults)
 
 
-def _check_program(app: str) -> None:
-    if not app.startswith(_REMOTE) and not Path(app.removeprefix("file:").partition("#")[0]).is_file():
+def _check_program(order: TuneOrder) -> None:
+    app = order.app
+    if order.queue is not None and not order.queue.strip():
+        raise InputError("--queue is empty", "name a queue, or leave the option out")
+    if order.main_class and app.endswith(".py"):
+        raise InputError("--class is for a jar, and the application is a Python file", "leave --class out")
+    if app.startswith(_REMOTE):
+        return
+    path = Path(app.removeprefix("file:").partition("#")[0])
+    if path.is_dir():
+        raise InputError(f"{app!r} is a folder", "name the application's Python file or jar in it")
+    if not path.is_file():
         raise InputError(f"there is no file {app!r}", "name the application's Python file or jar")
 
 
@@ -127,7 +139,7 @@ def _program(order: TuneOrder, surroundings: Surroundings) -> Program:
 
 def _job(store: Store, order: TuneOrder, program: Program) -> Job:
     arguments = mask_arguments(program.arguments)
-    return store.jobs.get_or_create(
+    job = store.jobs.get_or_create(
         NewJob(
             key=job_key(program.path, program.main_class, arguments, program.queue),
             name=order.name or program_name(program.path),
@@ -138,6 +150,7 @@ def _job(store: Store, order: TuneOrder, program: Program) -> Job:
         ),
         now=time.time(),
     )
+    return store.jobs.rename(job.id, order.name) if order.name and order.name != job.name else job
 
 
 def _runner(
@@ -163,4 +176,5 @@ def _runner(
         extra_conf=extra,
         event_log_dir=local_event_log_dir({**surroundings.defaults, **extra}),
         cluster_id=str(int(surroundings.client.info().started_at_s * 1000)),
+        output_dir=output_dir(settings),
     )

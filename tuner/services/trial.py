@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import shutil
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from tuner.search.objective import Observation, TrialState
 from tuner.services.application import Finished, Submission, run_application
 from tuner.services.evidence import event_log_evidence
+from tuner.settings import Settings
 from tuner.spark.launcher import SparkInstallation
 from tuner.store import NewRun, Run, RunKind, RunOutcome, RunState, Store
 from tuner.units import gib_seconds
@@ -91,6 +92,7 @@ class TrialRunner:
     """Runs trials of one program, one after the other.
 
     Attributes:
+        output_dir: where what a running application prints is kept until it has ended.
         checksums: what the first successful run printed; a later one that prints something else is a wrong answer.
     """
 
@@ -105,6 +107,7 @@ class TrialRunner:
     extra_conf: Mapping[str, str]
     event_log_dir: Path | None
     cluster_id: str
+    output_dir: Path
     checksums: tuple[str, ...] | None = None
 
     def run(
@@ -151,7 +154,7 @@ class TrialRunner:
         )
         noted = _NoteOnce(self.store, run.id, on_application)
         try:
-            finished = self._submit(conf, cap_s, noted)
+            finished = self._submit(conf, cap_s, noted, run.id)
         except BaseException as error:
             state = RunState.KILLED if isinstance(error, KeyboardInterrupt) else RunState.LOST
             reason = "interrupted" if state is RunState.KILLED else str(error)
@@ -171,11 +174,15 @@ class TrialRunner:
             parts += ["--conf", f"{name}={value}"]
         return (*parts, program.path, *program.arguments)
 
-    def _submit(self, conf: Mapping[str, str], cap_s: float | None, noted: _NoteOnce) -> Finished:
+    def _submit(self, conf: Mapping[str, str], cap_s: float | None, noted: _NoteOnce, run_id: int) -> Finished:
         tag = f"yarntune-{uuid.uuid4().hex[:12]}"
-        with tempfile.TemporaryDirectory(prefix="yarntune-trial-") as folder:
-            submission = Submission(self.command(conf, tag), self.environ, tag, Path(folder), cap_s)
+        folder = _output_folder(self.output_dir, run_id)
+        folder.mkdir(parents=True)
+        try:
+            submission = Submission(self.command(conf, tag), self.environ, tag, folder, cap_s)
             return run_application(submission, self.client, lost_after_s=LOST_AFTER_S, on_application=noted)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _row(
         self,
@@ -245,6 +252,21 @@ class _NoteOnce:
             self._store.runs.set_application(self._run_id, application.id)
             self._noted = True
         self._then(application)
+
+
+def output_dir(settings: Settings) -> Path:
+    """Where the output of running trials is."""
+    return settings.state_dir / "trial-output"
+
+
+def remove_output(settings: Settings, run_ids: Iterable[int]) -> None:
+    """Removes what is left of runs whose yarntune was killed."""
+    for run_id in run_ids:
+        shutil.rmtree(_output_folder(output_dir(settings), run_id), ignore_errors=True)
+
+
+def _output_folder(parent: Path, run_id: int) -> Path:
+    return parent / f"run-{run_id}"
 
 
 def _outcome(row: TrialRow, finished: Finished) -> RunOutcome:

@@ -14,7 +14,7 @@ from tuner.search.reserve import SIZES, ReservationModel
 from tuner.search.space import SearchSpace
 from tuner.search.start import start_proposals
 from tuner.services.application import ResourceManagerLostError
-from tuner.services.trial import TrialRow, TrialRunner
+from tuner.services.trial import TrialRow, TrialRunner, remove_output
 from tuner.settings import Settings
 from tuner.store import NewStudy, RunKind, Store, Study, StudyState, optuna_schema_lock, optuna_url
 from tuner.yarn.model import Application
@@ -22,6 +22,10 @@ from tuner.yarn.model import Application
 HOPELESS_FACTOR = 3.0
 HOPELESS_MARGIN_S = 30.0
 """A trial is stopped when it takes this much longer than the default run: it cannot win any more."""
+
+
+class DefaultRunFailedError(InputError):
+    """The application fails with the configuration that it has."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class TuneSubject:
         default: the effective values of the tuned properties today.
         pinned: properties that are set in every run and never tuned.
         switched: properties that every trial sets besides the tuned ones, for example dynamic allocation off.
+        notes: what the user should know before the first run.
     """
 
     space: SearchSpace
@@ -61,6 +66,7 @@ class TuneSubject:
     default: Mapping[str, str]
     pinned: Mapping[str, str]
     switched: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,8 @@ class TuneResult:
     Attributes:
         trials: in the order they ran, those of an earlier, interrupted part not among them.
         finals: the final runs.
+        runs: how many runs the search has seen in all, those of an earlier part among them.
+        failed: how many of them failed or were stopped.
         default: the default configuration's medians; None where its run is missing.
         best: the best configuration's; the default's where nothing is better.
         conf: what to set to get the best, ready for ``--conf``; empty where the default is best.
@@ -79,6 +87,8 @@ class TuneResult:
     study_id: int
     trials: tuple[TrialRow, ...]
     finals: tuple[TrialRow, ...]
+    runs: int
+    failed: int
     default: Summary | None
     best: Summary | None
     conf: Mapping[str, str]
@@ -113,7 +123,7 @@ class Tuning:
         """Runs to the end, or to Ctrl-C; what was learnt until then is kept and returned.
 
         Raises:
-            InputError: the application fails with its own configuration, so there is nothing to compare with.
+            DefaultRunFailedError: the application fails with its own configuration: there is nothing to compare with.
             ResourceManagerLostError: the cluster went away; the study can be gone on with.
         """
         interrupted = False
@@ -123,6 +133,10 @@ class Tuning:
             self._search()
             self._final_runs()
             state = StudyState.FINISHED
+        except DefaultRunFailedError:
+            # Nothing was learnt that could be gone on with.
+            state = StudyState.FINISHED
+            raise
         except KeyboardInterrupt:
             interrupted = True
         except ResourceManagerLostError as error:
@@ -141,7 +155,7 @@ class Tuning:
             return
         row = self._trial(0, RunKind.DEFAULT, self.subject.default, {}, "the configuration that it has", None)
         if row.state is not TrialState.SUCCEEDED:
-            raise InputError(
+            raise DefaultRunFailedError(
                 f"the application fails with the configuration that it has: {row.failure}",
                 "make it run with spark-submit first; only then is there something to tune",
             )
@@ -238,6 +252,8 @@ class Tuning:
             study_id=self.study.id,
             trials=tuple(self._trials),
             finals=tuple(self._finals),
+            runs=len(observations),
+            failed=sum(o.state is not TrialState.SUCCEEDED for o in observations),
             default=default,
             best=best,
             conf=conf,
@@ -266,7 +282,9 @@ def _summary_of(observations: Iterable[Observation], configuration: Mapping[str,
     return next((s for s in summarise(observations) if dict(s.configuration) == wanted), None)
 
 
-def open_study(store: Store, job_id: int, request: TuneRequest, subject: TuneSubject, progress: Progress) -> Study:
+def open_study(
+    settings: Settings, store: Store, job_id: int, request: TuneRequest, subject: TuneSubject, progress: Progress
+) -> Study:
     """A new study, or the interrupted one that is to be gone on with.
 
     Raises:
@@ -275,12 +293,13 @@ def open_study(store: Store, job_id: int, request: TuneRequest, subject: TuneSub
     swept = store.sweep(now=time.time())
     if swept.runs:
         progress.note(f"{len(swept.runs)} run(s) of a yarntune that is gone are marked as lost")
+        remove_output(settings, swept.runs)
     found = store.studies.find_resumable(job_id, subject.space.hash)
     if request.resume:
         resumed = store.studies.resume(found.id) if found else None
         if resumed is None:
             raise InputError(
-                "there is no interrupted search for this job on a cluster of this size",
+                "the last search for this job on a cluster of this size was not interrupted, or there is none",
                 "start a new one: the same command without --resume",
             )
         return resumed

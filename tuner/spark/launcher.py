@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -15,11 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.errors import MissingToolError
+from tuner.spark.failure_line import telling_line
 
 _TERM_GRACE_S = 10.0
-_TRACEBACK = "Traceback (most recent call last):"
-_PYTHON_ERROR = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)\b")
-_JAVA_ERROR = re.compile(r"Error|Exception")
 
 
 @dataclass(frozen=True)
@@ -107,13 +104,9 @@ class SparkProcess:
                 break
 
     def last_error(self) -> str:
-        """The most telling line of what it printed: a Python exception, else Java's last one, else the last line."""
-        output, log = (_lines(path) for path in (self.output, self.log))
-        # Spark sends both streams of a Python driver to its own standard output.
-        python = [line for line in output if _PYTHON_ERROR.match(line)] if _TRACEBACK in output else []
-        java = [line for line in log if _JAVA_ERROR.search(line) and not line.startswith(("at ", "... "))]
-        return (python or java or log or output or ["it printed nothing"])[-1][:500]
+        """The line of what it printed that says why it failed."""
+        return telling_line(_lines(self.output), _lines(self.log))
 
 
 def _lines(path: Path) -> list[str]:
-    return [line.strip() for line in path.read_text(errors="replace").splitlines() if line.strip()]
+    return path.read_text(errors="replace").splitlines()

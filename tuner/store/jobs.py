@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 import sqlalchemy.exc
 
-from tuner.errors import InputError
+from tuner.errors import InputError, StoreError
 from tuner.store.connection import Database
 from tuner.store.records import Job, JobSummary, NewJob, RunState
 from tuner.store.rows import from_row, to_values
@@ -38,6 +38,19 @@ class JobRepository:
             except sqlalchemy.exc.IntegrityError:
                 pass  # Another process was quicker; its row is as good.
             row = connection.execute(sa.select(job).where(job.c.key == new.key)).one()
+        return _job(row)
+
+    def rename(self, job_id: int, name: str) -> Job:
+        """Gives a job another name to be shown and found by.
+
+        Raises:
+            StoreError: there is no such job.
+        """
+        update = sa.update(job).where(job.c.id == job_id).values(name=name).returning(job)
+        with self._database.write() as connection:
+            row = connection.execute(update).one_or_none()
+        if row is None:
+            raise StoreError(f"there is no job {job_id} in the store")
         return _job(row)
 
     def get(self, job_id: int) -> Job | None:

@@ -31,17 +31,17 @@ class StudyRepository:
         return self._first(sa.select(study).where(study.c.id == study_id))
 
     def find_resumable(self, job_id: int, space_hash: str) -> Study | None:
-        """The newest INTERRUPTED study of a job over this space; sweep first, so that killed ones are among them."""
-        return self._first(
+        """The newest study of a job over this space, where that is INTERRUPTED; sweep first.
+
+        An older one that was interrupted is not gone back to: a newer one has taken its place.
+        """
+        newest = self._first(
             sa.select(study)
-            .where(
-                study.c.job_id == job_id,
-                study.c.space_hash == space_hash,
-                study.c.state == StudyState.INTERRUPTED,
-            )
+            .where(study.c.job_id == job_id, study.c.space_hash == space_hash)
             .order_by(study.c.id.desc())
             .limit(1)
         )
+        return newest if newest is not None and newest.state is StudyState.INTERRUPTED else None
 
     def resume(self, study_id: int) -> Study | None:
         """Makes an INTERRUPTED study RUNNING again, owned by this process.

@@ -79,7 +79,7 @@ def tuned(
     notes: list[str] = []
     progress = Progress(note=notes.append)
     job = store.jobs.get_or_create(NewJob(key="k", name="n", program="p.py"), now=time.time())
-    study = open_study(store, job.id, request, SUBJECT, progress)
+    study = open_study(settings, store, job.id, request, SUBJECT, progress)
     engine = open_engine(settings, SUBJECT, request, study)
     runner = SimulatedRunner(store, job.id, study.id, change)
     try:
@@ -151,6 +151,8 @@ def test_an_application_that_fails_as_it_is_cannot_be_tuned(settings: Settings, 
 
     with pytest.raises(InputError, match="fails with the configuration that it has: made to fail"):
         tuned(settings, store, TuneRequest(trials=4), fails)
+    with pytest.raises(InputError, match="was not interrupted"):
+        tuned(settings, store, TuneRequest(trials=4, resume=True))
 
 
 def test_ctrl_c_keeps_what_was_learnt_and_resume_goes_on(settings: Settings, store: Store) -> None:
@@ -172,6 +174,9 @@ def test_ctrl_c_keeps_what_was_learnt_and_resume_goes_on(settings: Settings, sto
     assert [kind for kind, _, _ in runner.submitted] == [RunKind.TRIAL] * 3, "the default is not run again"
     assert second.default is not None
     assert not second.interrupted
+    assert (second.runs, second.failed, len(second.trials)) == (5, 0, 3), "the earlier part counts"
+    with pytest.raises(InputError, match="was not interrupted"):
+        tuned(settings, store, TuneRequest(trials=5, resume=True))
 
 
 def test_a_new_search_says_that_an_old_one_could_go_on(settings: Settings, store: Store) -> None:
@@ -187,7 +192,7 @@ def test_a_new_search_says_that_an_old_one_could_go_on(settings: Settings, store
 
 
 def test_there_must_be_something_to_resume(settings: Settings, store: Store) -> None:
-    with pytest.raises(InputError, match="no interrupted search"):
+    with pytest.raises(InputError, match="or there is none"):
         tuned(settings, store, TuneRequest(trials=3, resume=True))
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from tuner.cli import cli
 from tuner.settings import Settings
-from tuner.store import NewJob, NewRun, NewStudy, RunKind, RunOutcome, RunState, open_store
+from tuner.store import NewJob, NewRun, NewStudy, RunKind, RunOutcome, RunState, open_store, schema_status
 from tuner.store.connection import connect
 from tuner.store.migration import upgrade
 
@@ -32,7 +32,14 @@ def utc(monkeypatch: pytest.MonkeyPatch, yarntune_home: Path) -> None:
 def filled() -> None:
     with open_store(Settings.from_environment()) as store:
         job = store.jobs.get_or_create(
-            NewJob(key="3f2a", name="daily-report", program="report.py", queue="root.batch"), now=START
+            NewJob(
+                key="3f2a",
+                name="daily-report",
+                program="report.py",
+                queue="root.batch",
+                arguments_shape="--day #",
+            ),
+            now=START,
         )
         store.jobs.get_or_create(NewJob(key="9c1d", name="weekly", program="weekly.jar", main_class="W"), now=START)
         study = store.studies.start(
@@ -89,7 +96,7 @@ def test_what_machines_read() -> None:
         "name": "daily-report",
         "program": "report.py",
         "main_class": None,
-        "arguments_shape": "",
+        "arguments_shape": "--day #",
         "queue": "root.batch",
         "id": 1,
         "created_at": START,
@@ -143,8 +150,9 @@ def test_the_way_from_an_older_store_to_an_up_to_date_one(yarntune_home: Path) -
     with connect(Settings.from_environment().database_url) as database:
         upgrade(database, "0001")
     url = f"sqlite:///{yarntune_home}/data/yarntune.db"
-    assert run_command("db", "status") == f"{url}\n0001, older than 0002: run `yarntune db upgrade`\n"
-    assert run_command("db", "upgrade") == f"{url} went from 0001 to 0002\n"
-    assert run_command("db", "upgrade") == f"{url} is up to date: 0002\n"
-    assert json.loads(run_command("db", "upgrade", "--json")) == {"url": url, "from": "0002", "to": "0002"}
-    assert run_command("db", "status") == f"{url}\nup to date: 0002\n"
+    head = schema_status(Settings.from_environment()).head
+    assert run_command("db", "status") == f"{url}\n0001, older than {head}: run `yarntune db upgrade`\n"
+    assert run_command("db", "upgrade") == f"{url} went from 0001 to {head}\n"
+    assert run_command("db", "upgrade") == f"{url} is up to date: {head}\n"
+    assert json.loads(run_command("db", "upgrade", "--json")) == {"url": url, "from": head, "to": head}
+    assert run_command("db", "status") == f"{url}\nup to date: {head}\n"

@@ -189,6 +189,13 @@ class TestStudies:
         assert (study.pinned, study.limits) == ({"spark.executor.cores": "2"}, {"memory_mib": 8192})
         assert store.studies.resume(study.id) is None, "it is taken"
 
+    def test_an_older_interrupted_study_is_not_gone_back_to(self, store: Store, job: Job) -> None:
+        older = store.studies.start(new_study(job))
+        store.studies.finish(older.id, StudyState.INTERRUPTED, now=NOW + 1)
+        newer = store.studies.start(new_study(job))
+        store.studies.finish(newer.id, StudyState.FINISHED, now=NOW + 2)
+        assert store.studies.find_resumable(job.id, "h1") is None
+
     def test_a_finished_study_stays_finished(self, store: Store, job: Job) -> None:
         study = store.studies.start(new_study(job))
         finished = store.studies.finish(study.id, StudyState.FINISHED, now=NOW + 1)
