@@ -268,6 +268,48 @@ class AuditRow:
     id: int | None = None
 
 
+class Role(StrEnum):
+    """What the holder of a token may do in the dashboard and the API; each may do what those before it may."""
+
+    VIEWER = "viewer"
+    """Look."""
+    OPERATOR = "operator"
+    """Start tunings, apply plans and take them back."""
+    ADMIN = "admin"
+    """Make and revoke tokens."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewToken:
+    """A token as it is made; the token itself is nowhere, only its digest.
+
+    Attributes:
+        name: whose it is, or what for; the audit names it.
+        digest: SHA-256 of the token, in hexadecimal.
+        expires_at: from when it is not taken any more; None for never.
+    """
+
+    name: str
+    role: Role
+    digest: str
+    created_at: float
+    created_by: str
+    expires_at: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token(NewToken):
+    """A token in the store."""
+
+    id: int
+    last_used_at: float | None = None
+    revoked_at: float | None = None
+
+    def valid(self, now: float) -> bool:
+        """Whether it is taken at this time."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
 @dataclass(frozen=True)
 class Swept:
     """What a sweep found abandoned: ids of runs now LOST and of studies now INTERRUPTED."""

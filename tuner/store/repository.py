@@ -14,7 +14,9 @@ from tuner.store.migration import SchemaStatus, ensure_schema, read_status, upgr
 from tuner.store.plans import PlanRepository
 from tuner.store.records import Swept
 from tuner.store.runs import RunRepository
+from tuner.store.statistics import Statistics
 from tuner.store.studies import StudyRepository
+from tuner.store.tokens import TokenRepository
 
 STALE_AFTER_S = 7 * 86400.0
 """When a run of another host's process, which cannot be asked, is taken for lost."""
@@ -29,6 +31,8 @@ class Store:
         studies: searches for a job's configuration.
         plans: changes of a scheduler's configuration.
         audit: who did what.
+        tokens: who may use the dashboard and the API.
+        statistics: totals over all of them.
     """
 
     def __init__(self, database: Database) -> None:
@@ -38,6 +42,8 @@ class Store:
         self.studies = StudyRepository(database)
         self.plans = PlanRepository(database)
         self.audit = AuditLog(database)
+        self.tokens = TokenRepository(database)
+        self.statistics = Statistics(database)
 
     @property
     def masked_url(self) -> str:

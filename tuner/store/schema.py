@@ -12,10 +12,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tuner.store.records import RunKind, RunState, StudyState
+from tuner.store.records import Role, RunKind, RunState, StudyState
 
 VERSION_TABLE = "yarntune_version"
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """Every revision, oldest first. Kept here so that opening a store need not import Alembic."""
 HEAD = REVISIONS[-1]
 
@@ -148,6 +148,8 @@ run = sa.Table(
     *_owner(),
     sa.Index(None, "job_id", "id"),
     sa.Index(None, "study_id", "id"),
+    # Totals are read from this alone: a run's row with its JSON is a hundred times as long.
+    sa.Index("ix_yarntune_run_totals", "job_id", "kind", "state", "submitted_at", "memory_seconds"),
 )
 
 plan = sa.Table(
@@ -187,6 +189,20 @@ audit = sa.Table(
     sa.Column("outcome", AnyText, nullable=False),
     sa.Column("detail", sa.JSON(none_as_null=True), nullable=False),
     sa.Index(None, "subject", "id"),
+)
+
+web_token = sa.Table(
+    "yarntune_web_token",
+    metadata,
+    _id(),
+    sa.Column("name", AnyText, nullable=False),
+    sa.Column("role", _enum(Role), nullable=False),
+    sa.Column("digest", AnyText, nullable=False, unique=True),
+    sa.Column("created_at", Real, nullable=False),
+    sa.Column("created_by", AnyText, nullable=False),
+    sa.Column("expires_at", Real),
+    sa.Column("last_used_at", Real),
+    sa.Column("revoked_at", Real),
 )
 
 APPEND_ONLY = (plan_transition.name, audit.name)
