@@ -32,6 +32,7 @@ from tuner.yarn.model import (
     Applied,
     ClusterInfo,
     ClusterMetrics,
+    Container,
     NewApplication,
     Node,
     NotMutable,
@@ -123,6 +124,7 @@ class ResourceManagerClient:
         started_since_s: float | None = None,
         finished_since_s: float | None = None,
         limit: int | None = None,
+        requests: bool = False,
     ) -> tuple[Application, ...]:
         """Applications, always filtered: the whole list of a busy cluster is 10 MB and more (YARN-11276).
 
@@ -135,6 +137,7 @@ class ResourceManagerClient:
             started_since_s: submitted at that time, seconds since the epoch, or later.
             finished_since_s: ended then or later.
             limit: at most so many, the latest.
+            requests: also what each still waits for, which makes most of the answer's size.
 
         Raises:
             ValueError: ended applications are asked for, and nothing else bounds their number.
@@ -154,11 +157,26 @@ class ResourceManagerClient:
             "startedTimeBegin": _milliseconds(started_since_s),
             "finishedTimeBegin": _milliseconds(finished_since_s),
             "limit": None if limit is None else str(limit),
-            # What each waiting application still asks for makes most of the answer's size.
-            "deSelects": "resourceRequests",
+            "deSelects": None if requests else "resourceRequests",
         }
         given = {name: value for name, value in params.items() if value}
         return normalize.applications(check(self._get("/apps", given), "list applications").document)
+
+    def containers(self, app_id: str) -> tuple[Container, ...]:
+        """What an application's present attempt holds; empty where it has ended, or is not known.
+
+        Two calls for each application: for a busy cluster, ask for a part of its applications only.
+        """
+        reply = self._get(f"/apps/{app_id}/appattempts")
+        if reply.status == 404:
+            return ()
+        attempts = normalize.attempt_ids(check(reply, f"list the attempts of {app_id}").document, app_id)
+        if not attempts:
+            return ()
+        reply = self._get(f"/apps/{app_id}/appattempts/{attempts[-1]}/containers")
+        if reply.status == 404:
+            return ()
+        return normalize.containers(check(reply, f"list the containers of {app_id}").document)
 
     def scheduler(self) -> SchedulerInfo:
         """The tree of queues, with what each uses, may use and waits for."""

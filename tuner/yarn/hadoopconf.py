@@ -49,6 +49,10 @@ class HadoopConf:
             value = replaced
         raise InputError(f"the property {name} in {self.source} never comes to an end of its variables: {value}")
 
+    def property_names(self) -> tuple[str, ...]:
+        """The names of all properties that are set."""
+        return tuple(self._properties)
+
     def flag(self, name: str) -> bool:
         """Whether a property is ``true``; false where it is not set."""
         return (self.get(name) or "").lower() == "true"

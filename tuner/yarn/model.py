@@ -86,6 +86,38 @@ class Node:
 
 
 @dataclass(frozen=True)
+class ResourceRequest:
+    """Containers of one size that an application still waits for, wherever they may run.
+
+    Attributes:
+        priority: of the request; the application master's own is 0.
+        containers: how many.
+        label: expression of the node label that they are asked on; empty for nodes without one.
+    """
+
+    priority: int
+    resource: Resource
+    containers: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Container:
+    """A container that an application holds; number 1 of its attempt is the application master's."""
+
+    id: str
+    resource: Resource
+    priority: int
+    started_at_s: float
+    node_id: str
+
+    @property
+    def is_am(self) -> bool:
+        """Whether the application master runs in it."""
+        return self.id.rpartition("_")[2].lstrip("0") == "1"
+
+
+@dataclass(frozen=True)
 class Application:
     """One application.
 
@@ -99,6 +131,8 @@ class Application:
         preempted_memory_seconds: the part of ``memory_seconds`` that preemption took back.
         tracking_url: of the application's own page, or of its history.
         am_host: host and HTTP port of the node that runs, or ran, the application master.
+        requests: what it still waits for; empty where it was not asked for.
+        label: expression of the node label that its containers are asked on where they name none.
     """
 
     id: str
@@ -125,6 +159,8 @@ class Application:
     diagnostics: str
     tracking_url: str
     am_host: str
+    requests: tuple[ResourceRequest, ...] = ()
+    label: str = ""
 
     @property
     def allocated_mib(self) -> int | None:

@@ -26,9 +26,11 @@ from tuner.yarn.model import (
     Application,
     ClusterInfo,
     ClusterMetrics,
+    Container,
     NewApplication,
     Node,
     Resource,
+    ResourceRequest,
     SchedulerConf,
 )
 
@@ -153,6 +155,54 @@ def _application(item: Document) -> Application:
         diagnostics=text(item, "diagnostics"),
         tracking_url=text(item, "trackingUrl"),
         am_host=text(item, "amHostHttpAddress"),
+        requests=tuple(_request(each) for each in items(item, "resourceRequests") if _is_anywhere(each)),
+        label=_label(item, "appNodeLabelExpression"),
+    )
+
+
+def _label(item: Document, key: str) -> str:
+    # Older versions write "<Not set>" or "<DEFAULT_PARTITION>" for none.
+    expression = text(item, key)
+    return "" if expression.startswith("<") else expression
+
+
+def _is_anywhere(item: Document) -> bool:
+    # The same containers are listed for their node, for its rack and for any node; those that are given out stay as 0.
+    return text(item, "resourceName", "*") == "*" and count(item, "numContainers") > 0
+
+
+def _request(item: Document) -> ResourceRequest:
+    # Hadoop 2 writes the priority as an object.
+    holder = item["priority"] if isinstance(item.get("priority"), dict) else item
+    return ResourceRequest(
+        priority=count(holder, "priority"),
+        resource=resource(item, "capability") or Resource(0, 0),
+        containers=count(item, "numContainers"),
+        label=_label(item, "nodeLabelExpression"),
+    )
+
+
+def attempt_ids(document: Document, app_id: str) -> tuple[str, ...]:
+    """Reads ``GET /apps/{id}/appattempts``: the attempts' ids, oldest first."""
+    found = {count(item, "id"): text(item, "appAttemptId") for item in items(document, "appAttempts", "appAttempt")}
+    stem = app_id.replace("application_", "appattempt_", 1)
+    return tuple(found[number] or f"{stem}_{number:06d}" for number in sorted(found))
+
+
+def containers(document: Document) -> tuple[Container, ...]:
+    """Reads ``GET .../appattempts/{id}/containers``: those that are held now."""
+    holder = document.get("containers", document)
+    listed = items(holder, "container") if isinstance(holder, dict) else []
+    return tuple(
+        Container(
+            id=required_text(item, "containerId"),
+            resource=Resource(count(item, "allocatedMB"), count(item, "allocatedVCores")),
+            priority=count(item, "priority"),
+            started_at_s=seconds(item, "startedTime") or 0.0,
+            node_id=text(item, "nodeId") or text(item, "assignedNodeId"),
+        )
+        for item in listed
+        if text(item, "containerState", "RUNNING") != "COMPLETE"
     )
 
 
