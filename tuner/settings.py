@@ -35,7 +35,25 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("YARNTUNE_RM_TIMEOUT", "10", "seconds to wait for an answer of the ResourceManager"),
     Setting("YARNTUNE_USER", "the login name", "user name sent to the ResourceManager (simple authentication)"),
+    Setting("YARNTUNE_MEMORY_PRICE", "not set", "what a GiB of memory costs for an hour, and in what: `0.004 EUR`"),
+    Setting(
+        "YARNTUNE_WEB_PROGRAMS",
+        "not set",
+        "folders whose programs may be tuned from the dashboard, with colons; jobs that the store knows always may",
+    ),
 )
+
+
+@dataclass(frozen=True)
+class MemoryPrice:
+    """What a GiB of reserved memory costs for an hour, in a currency of the user's own."""
+
+    per_gib_hour: float
+    currency: str
+
+    def of(self, memory_seconds: float) -> float:
+        """What an amount of MiB·s costs."""
+        return memory_seconds / 1024 / 3600 * self.per_gib_hour
 
 
 @dataclass(frozen=True)
@@ -52,6 +70,8 @@ class Settings:
     rm_url: str | None
     rm_timeout_s: float
     user: str
+    memory_price: MemoryPrice | None = None
+    web_programs: tuple[Path, ...] = ()
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -70,6 +90,12 @@ class Settings:
             rm_url=env.get("YARNTUNE_RM_URL") or None,
             rm_timeout_s=_seconds(env, "YARNTUNE_RM_TIMEOUT", 10.0),
             user=env.get("YARNTUNE_USER") or _login_name(),
+            memory_price=_price(env, "YARNTUNE_MEMORY_PRICE"),
+            web_programs=tuple(
+                Path(text).expanduser().absolute()
+                for text in env.get("YARNTUNE_WEB_PROGRAMS", "").split(os.pathsep)
+                if text
+            ),
         )
 
 
@@ -90,6 +116,22 @@ def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
     if not 0 < value < float("inf"):
         raise InputError(f"{name} is {text!r}, which is not a positive number of seconds")
     return value
+
+
+def _price(env: Mapping[str, str], name: str) -> MemoryPrice | None:
+    from tuner.errors import InputError
+
+    text = env.get(name)
+    if not text:
+        return None
+    number, _, currency = text.strip().partition(" ")
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf") or not currency.strip():
+        raise InputError(f"{name} is {text!r}, which is not a price", "write a number and a currency, as 0.004 EUR")
+    return MemoryPrice(value, currency.strip())
 
 
 def _login_name() -> str:
