@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tuner.store.records import (
     AuditRow,
+    ClusterFreeze,
+    ClusterLease,
     Job,
     JobSummary,
     NewJob,
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AuditRow",
+    "ClusterFreeze",
+    "ClusterLease",
     "Job",
     "JobSummary",
     "NewJob",

@@ -310,6 +310,32 @@ class Token(NewToken):
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ClusterLease:
+    """The right of one process to change the queues of one cluster.
+
+    Attributes:
+        purpose: what it is doing, for who has to wait.
+        expires_at: from then on another one may take it, whatever has become of the owner.
+    """
+
+    cluster: str
+    purpose: str
+    owner: Owner
+    acquired_at: float
+    expires_at: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterFreeze:
+    """The freeze switch of one cluster: while it is there, its queues are not changed."""
+
+    cluster: str
+    at: float
+    who: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class Swept:
     """What a sweep found abandoned: ids of runs now LOST and of studies now INTERRUPTED."""

@@ -8,6 +8,7 @@ from typing import Self
 
 from tuner.settings import Settings
 from tuner.store.audit import AuditLog
+from tuner.store.clusters import ClusterRepository
 from tuner.store.connection import BUSY_TIMEOUT_S, Database, connect, create_file, parse_url, schema_lock
 from tuner.store.jobs import JobRepository
 from tuner.store.migration import SchemaStatus, ensure_schema, read_status, upgrade
@@ -31,6 +32,7 @@ class Store:
         studies: searches for a job's configuration.
         plans: changes of a scheduler's configuration.
         audit: who did what.
+        clusters: who may change a cluster's queues, and whether anybody may.
         tokens: who may use the dashboard and the API.
         statistics: totals over all of them.
     """
@@ -42,6 +44,7 @@ class Store:
         self.studies = StudyRepository(database)
         self.plans = PlanRepository(database)
         self.audit = AuditLog(database)
+        self.clusters = ClusterRepository(database)
         self.tokens = TokenRepository(database)
         self.statistics = Statistics(database)
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from tuner.store.records import Role, RunKind, RunState, StudyState
 
 VERSION_TABLE = "yarntune_version"
-REVISIONS = ("0001", "0002", "0003")
+REVISIONS = ("0001", "0002", "0003", "0004")
 """Every revision, oldest first. Kept here so that opening a store need not import Alembic."""
 HEAD = REVISIONS[-1]
 
@@ -203,6 +203,25 @@ web_token = sa.Table(
     sa.Column("expires_at", Real),
     sa.Column("last_used_at", Real),
     sa.Column("revoked_at", Real),
+)
+
+cluster_lease = sa.Table(
+    "yarntune_cluster_lease",
+    metadata,
+    sa.Column("cluster", AnyText, primary_key=True),
+    sa.Column("purpose", AnyText, nullable=False),
+    sa.Column("acquired_at", Real, nullable=False),
+    sa.Column("expires_at", Real, nullable=False),
+    *_owner(),
+)
+
+cluster_freeze = sa.Table(
+    "yarntune_cluster_freeze",
+    metadata,
+    sa.Column("cluster", AnyText, primary_key=True),
+    sa.Column("at", Real, nullable=False),
+    sa.Column("who", AnyText, nullable=False),
+    sa.Column("reason", AnyText, nullable=False),
 )
 
 APPEND_ONLY = (plan_transition.name, audit.name)
