@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Self
 
 from tuner.settings import Settings
+from tuner.store.advice import AdviceRepository
 from tuner.store.audit import AuditLog
 from tuner.store.clusters import ClusterRepository
 from tuner.store.connection import BUSY_TIMEOUT_S, Database, connect, create_file, parse_url, schema_lock
@@ -30,6 +31,7 @@ class Store:
         jobs: recurring jobs.
         runs: their runs.
         studies: searches for a job's configuration.
+        advice: what is advised for a job's next submission.
         plans: changes of a scheduler's configuration.
         audit: who did what.
         clusters: who may change a cluster's queues, and whether anybody may.
@@ -42,6 +44,7 @@ class Store:
         self.jobs = JobRepository(database)
         self.runs = RunRepository(database)
         self.studies = StudyRepository(database)
+        self.advice = AdviceRepository(database)
         self.plans = PlanRepository(database)
         self.audit = AuditLog(database)
         self.clusters = ClusterRepository(database)

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from tuner.store.records import Role, RunKind, RunState, StudyState
 
 VERSION_TABLE = "yarntune_version"
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 """Every revision, oldest first. Kept here so that opening a store need not import Alembic."""
 HEAD = REVISIONS[-1]
 
@@ -222,6 +222,14 @@ cluster_freeze = sa.Table(
     sa.Column("at", Real, nullable=False),
     sa.Column("who", AnyText, nullable=False),
     sa.Column("reason", AnyText, nullable=False),
+)
+
+advice = sa.Table(
+    "yarntune_advice",
+    metadata,
+    sa.Column("job_key", AnyText, primary_key=True),
+    sa.Column("made_at", Real, nullable=False),
+    sa.Column("document", sa.JSON(none_as_null=True), nullable=False),
 )
 
 APPEND_ONLY = (plan_transition.name, audit.name)

@@ -1,0 +1,146 @@
+"""What is known about a job, made ready for the moment of a submission; and the choice for the load of that moment.
+
+The advice is made when a run has ended, with all the time that this takes, and kept in the store as one document.
+At a submission it is only read and chosen from, since nobody waits for a wrapper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from tuner.model.load import Load
+
+__all__ = ["Advice", "Candidate", "Choice", "choose"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration that may be applied, and what is expected of it.
+
+    Attributes:
+        conf: the properties to set; empty for the configuration that the job has.
+        am_mib, executor_mib, executor_vcores: containers as YARN grants them; `executors`: how many it asks for.
+        run_s: expected seconds from the start of the AM to the end, by the number of executors that it really has;
+            `executors` is always among them.
+        runs: successful runs that this rests on.
+        reason: why it is a candidate, in a few words.
+    """
+
+    conf: Mapping[str, str]
+    am_mib: int
+    executor_mib: int
+    executor_vcores: int
+    executors: int
+    run_s: Mapping[int, float]
+    runs: int
+    reason: str
+
+    def executors_within(self, load: Load) -> int:
+        """How many of its executors the load leaves room for at once."""
+        memory_mib = load.head_room_memory_mib - self.am_mib
+        by_memory = memory_mib // self.executor_mib if self.executor_mib else self.executors
+        by_vcores = (load.head_room_vcores - 1) // self.executor_vcores if self.executor_vcores else self.executors
+        return max(0, min(self.executors, by_memory, by_vcores))
+
+    def run_with(self, executors: int) -> float:
+        """Expected run time with so many executors: what is known of the next smaller number, stretched.
+
+        Work that is divided among fewer takes at most so much longer; a number that is known is better.
+        """
+        if executors < 1:
+            return math.inf
+        known = max((n for n in self.run_s if n <= executors), default=None)
+        if known is not None and known == executors:
+            return self.run_s[known]
+        above = min(n for n in self.run_s if n >= executors)
+        return self.run_s[above] * above / executors
+
+    def gib_seconds(self, executors: int) -> float:
+        """Reserved memory x time with so many executors."""
+        return (self.am_mib + executors * self.executor_mib) / 1024.0 * self.run_with(executors)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """All that a submission has to know about a job.
+
+    Attributes:
+        made_at: seconds since the epoch.
+        slack: how much slower than the fastest the choice may be, as a fraction.
+        candidates: the best on an idle cluster first.
+        based_on: in words, for the person who submits.
+        warning: why nothing is advised although there is history, or why it should be tuned anew; may be empty.
+    """
+
+    job_key: str
+    made_at: float
+    slack: float
+    candidates: Sequence[Candidate]
+    based_on: str
+    warning: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {**asdict(self), "candidates": [_candidate_json(each) for each in self.candidates]}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Reads :meth:`to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is none, or another version's.
+        """
+        return cls(**{**value, "candidates": tuple(_candidate(each) for each in value["candidates"])})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The candidate for one moment.
+
+    Attributes:
+        executors: how many executors it will have at once, as far as the load says.
+        reason: why this one now.
+    """
+
+    candidate: Candidate
+    executors: int
+    reason: str
+
+
+def choose(advice: Advice, load: Load | None) -> Choice | None:
+    """The cheapest candidate among those that are about as fast as the fastest, under the load of now.
+
+    Args:
+        advice: of the job.
+        load: of now; None where it is not known, which counts as idle.
+
+    Returns:
+        None where the advice has no candidate.
+    """
+    if not advice.candidates:
+        return None
+    idle = advice.candidates[0]
+    if load is None:
+        return Choice(idle, idle.executors, "the load is not known, so the best of an idle cluster")
+    room = [(each, each.executors_within(load)) for each in advice.candidates]
+    runnable = [(each, executors) for each, executors in room if executors]
+    if not runnable:
+        return Choice(idle, 0, "there is no room for an executor now, so the best of an idle cluster")
+    fastest_s = min(each.run_with(executors) for each, executors in runnable)
+    allowed = [(e, n) for e, n in runnable if e.run_with(n) <= (1.0 + advice.slack) * fastest_s]
+    best, executors = min(allowed, key=lambda pair: pair[0].gib_seconds(pair[1]))
+    if best is idle:
+        return Choice(best, executors, "best on an idle cluster, and now")
+    free = f"{load.head_room_memory_mib / 1024:.1f} GiB"
+    return Choice(best, executors, f"with {free} free it gets {executors} executors, and is the better one for that")
+
+
+def _candidate_json(candidate: Candidate) -> dict[str, Any]:
+    return {**asdict(candidate), "run_s": {str(n): seconds for n, seconds in candidate.run_s.items()}}
+
+
+def _candidate(value: Mapping[str, Any]) -> Candidate:
+    return Candidate(**{**value, "run_s": {int(n): float(seconds) for n, seconds in value["run_s"].items()}})
