@@ -25,6 +25,8 @@ __all__ = [
     "Origin",
     "Plan",
     "QueueEffect",
+    "configuration_from_json",
+    "configuration_to_json",
     "differences",
     "plan_from_json",
     "plan_to_json",
@@ -193,9 +195,7 @@ def _body(plan: Plan) -> dict[str, Any]:
         "created_at": plan.created_at,
         "created_by": plan.created_by,
         "expires_at": plan.expires_at,
-        "changes": [
-            {"property": made.property, "before": made.before, "after": made.after} for made in plan.changes
-        ],
+        "changes": [{"property": made.property, "before": made.before, "after": made.after} for made in plan.changes],
         "findings": [
             {
                 "queue": finding.queue,
@@ -219,8 +219,8 @@ def _body(plan: Plan) -> dict[str, Any]:
             for effect in plan.effects
         ],
         "reasons": list(plan.reasons),
-        "base": _configuration_to_json(plan.base),
-        "proposed": _configuration_to_json(plan.proposed),
+        "base": configuration_to_json(plan.base),
+        "proposed": configuration_to_json(plan.proposed),
     }
 
 
@@ -259,8 +259,8 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         cluster=Cluster(cluster["id"], cluster["hadoop_version"], cluster["started_at"]),
         scheduler=document["scheduler"],
         back_end=BackEndKind(document["back_end"]),
-        base=_configuration(document["base"]),
-        proposed=_configuration(document["proposed"]),
+        base=configuration_from_json(document["base"]),
+        proposed=configuration_from_json(document["proposed"]),
         findings=tuple(
             Finding(each["queue"], each["property"], each["rule"], Severity(each["severity"]), each["message"])
             for each in document["findings"]
@@ -285,7 +285,8 @@ def _plan(document: Mapping[str, Any]) -> Plan:
     )
 
 
-def _configuration_to_json(configuration: Configuration) -> dict[str, Any]:
+def configuration_to_json(configuration: Configuration) -> dict[str, Any]:
+    """A configuration for a plan's file and for the store; a file's bytes as text where they are UTF-8."""
     value: dict[str, Any] = {
         "version": configuration.version,
         "fingerprint": configuration.fingerprint,
@@ -299,7 +300,8 @@ def _configuration_to_json(configuration: Configuration) -> dict[str, Any]:
     return value
 
 
-def _configuration(document: Mapping[str, Any]) -> Configuration:
+def configuration_from_json(document: Mapping[str, Any]) -> Configuration:
+    """Reads :func:`configuration_to_json`'s document; a KeyError, TypeError or ValueError where it is another one."""
     data = None
     if "text" in document:
         data = document["text"].encode("utf-8")

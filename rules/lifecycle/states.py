@@ -75,12 +75,14 @@ FOLLOWING: dict[PlanState, frozenset[PlanState]] = {
             PlanState.REJECTED,
             PlanState.FAILED,
             PlanState.ROLLING_BACK,
+            PlanState.APPLIED,
+            PlanState.DIVERGED,
         }
     ),
     PlanState.VERIFYING: frozenset(
         {
             PlanState.WATCHING,
-            PlanState.REJECTED,
+            PlanState.APPLIED,
             PlanState.FAILED,
             PlanState.DIVERGED,
             PlanState.ROLLING_BACK,
