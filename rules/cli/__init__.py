@@ -9,6 +9,8 @@ from tuner.cli.lazy import CommandEntry, LazyGroup
 __all__ = ["SCHEDULER_COMMANDS", "scheduler"]
 
 SCHEDULER_COMMANDS: dict[str, CommandEntry] = {
+    "show": CommandEntry("rules.cli.show:show_command", "the queues of the cluster, and what they use"),
+    "explain": CommandEntry("rules.cli.explain:explain_command", "why applications wait, and what would free them"),
     "estimate": CommandEntry("rules.cli.estimate:estimate_command", "how the jobs of a case file would go"),
 }
 """The commands of the group, in the order of the help."""

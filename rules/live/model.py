@@ -177,6 +177,7 @@ class LiveCluster:
         queues: the queues as the ResourceManager shows them, with its own figures for limits.
         applications: those that have not ended, oldest first.
         free: what is free on each node that runs, by the node's id.
+        absent: nodes that do not run, by id, with their state (LOST, UNHEALTHY, DECOMMISSIONED...).
     """
 
     time_s: float
@@ -189,6 +190,7 @@ class LiveCluster:
     queues: SchedulerInfo
     applications: tuple[LiveApplication, ...] = ()
     free: Mapping[str, Resources] = field(default_factory=lambda: MappingProxyType({}))
+    absent: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def version(self) -> HadoopVersion:

@@ -67,6 +67,7 @@ def read_cluster(
         queues=shown,
         applications=_applications(client, shown, most_detailed),
         free=MappingProxyType(free),
+        absent=MappingProxyType({node.id: node.state for node in nodes if node.id not in running}),
     )
 
 
