@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tuner.store.history_records import ApplicationRecord, Collection, QueueSample
 from tuner.store.records import (
     AuditRow,
     ClusterFreeze,
@@ -45,9 +46,11 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "ApplicationRecord",
     "AuditRow",
     "ClusterFreeze",
     "ClusterLease",
+    "Collection",
     "Job",
     "JobSummary",
     "NewJob",
@@ -58,6 +61,7 @@ __all__ = [
     "Owner",
     "Plan",
     "PlanTransition",
+    "QueueSample",
     "Role",
     "Run",
     "RunKind",

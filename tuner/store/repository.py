@@ -11,6 +11,7 @@ from tuner.store.advice import AdviceRepository
 from tuner.store.audit import AuditLog
 from tuner.store.clusters import ClusterRepository
 from tuner.store.connection import BUSY_TIMEOUT_S, Database, connect, create_file, parse_url, schema_lock
+from tuner.store.history import HistoryRepository
 from tuner.store.jobs import JobRepository
 from tuner.store.migration import SchemaStatus, ensure_schema, read_status, upgrade
 from tuner.store.plans import PlanRepository
@@ -37,6 +38,7 @@ class Store:
         clusters: who may change a cluster's queues, and whether anybody may.
         tokens: who may use the dashboard and the API.
         statistics: totals over all of them.
+        history: what was collected of the applications and queues of clusters.
     """
 
     def __init__(self, database: Database) -> None:
@@ -50,6 +52,7 @@ class Store:
         self.clusters = ClusterRepository(database)
         self.tokens = TokenRepository(database)
         self.statistics = Statistics(database)
+        self.history = HistoryRepository(database)
 
     @property
     def masked_url(self) -> str:

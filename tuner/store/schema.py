@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from tuner.store.records import Role, RunKind, RunState, StudyState
 
 VERSION_TABLE = "yarntune_version"
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 """Every revision, oldest first. Kept here so that opening a store need not import Alembic."""
 HEAD = REVISIONS[-1]
 
@@ -230,6 +230,66 @@ advice = sa.Table(
     sa.Column("job_key", AnyText, primary_key=True),
     sa.Column("made_at", Real, nullable=False),
     sa.Column("document", sa.JSON(none_as_null=True), nullable=False),
+)
+
+application = sa.Table(
+    "yarntune_application",
+    metadata,
+    _id(),
+    sa.Column("cluster", AnyText, nullable=False),
+    sa.Column("application_id", AnyText, nullable=False),
+    sa.Column("name", AnyText, nullable=False),
+    sa.Column("user", AnyText, nullable=False),
+    sa.Column("queue", AnyText, nullable=False),
+    sa.Column("type", AnyText, nullable=False),
+    sa.Column("state", AnyText, nullable=False),
+    sa.Column("final_status", AnyText, nullable=False),
+    sa.Column("submitted_at", Real, nullable=False),
+    sa.Column("launched_at", Real),
+    sa.Column("finished_at", Real),
+    sa.Column("memory_seconds", sa.BigInteger),
+    sa.Column("vcore_seconds", sa.BigInteger),
+    sa.Column("am_mib", sa.BigInteger),
+    sa.Column("containers", sa.BigInteger),
+    sa.Column("container_mib", sa.BigInteger),
+    sa.Column("container_vcores", sa.BigInteger),
+    sa.Column("first_container_at", Real),
+    sa.Column("seen_at", Real, nullable=False),
+    sa.UniqueConstraint("cluster", "application_id"),
+    sa.Index(None, "cluster", "submitted_at"),
+    sa.Index(None, "cluster", "finished_at"),
+)
+
+queue_sample = sa.Table(
+    "yarntune_queue_sample",
+    metadata,
+    _id(),
+    sa.Column("cluster", AnyText, nullable=False),
+    sa.Column("at", Real, nullable=False),
+    sa.Column("queue", AnyText, nullable=False),
+    sa.Column("used_mib", sa.BigInteger, nullable=False),
+    sa.Column("used_vcores", sa.BigInteger, nullable=False),
+    sa.Column("pending_mib", sa.BigInteger),
+    sa.Column("pending_vcores", sa.BigInteger),
+    sa.Column("running_applications", sa.BigInteger),
+    sa.Column("pending_applications", sa.BigInteger),
+    sa.Column("guaranteed_mib", sa.BigInteger),
+    sa.UniqueConstraint("cluster", "at", "queue"),
+)
+
+collection = sa.Table(
+    "yarntune_collection",
+    metadata,
+    _id(),
+    sa.Column("cluster", AnyText, nullable=False),
+    sa.Column("at", Real, nullable=False),
+    sa.Column("rm_started_at", Real, nullable=False),
+    sa.Column("new_applications", sa.BigInteger, nullable=False),
+    sa.Column("open_applications", sa.BigInteger, nullable=False),
+    sa.Column("gap_from", Real),
+    sa.Column("gap_until", Real),
+    sa.Column("gap_reason", AnyText, nullable=False),
+    sa.Index(None, "cluster", "id"),
 )
 
 APPEND_ONLY = (plan_transition.name, audit.name)
