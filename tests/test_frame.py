@@ -52,9 +52,13 @@ def test_every_dependency_has_its_reason(requirement: Requirement) -> None:
 def test_every_setting_is_documented_and_read() -> None:
     documented = re.findall(r"^\| `(YARNTUNE_\w+)`", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE)
     assert documented == [setting.name for setting in SETTINGS]
-    source = (ROOT / "tuner" / "settings.py").read_text()
+    sources = "".join(
+        path.read_text()
+        for package in ("tuner", "workloads", "rules", "web")
+        for path in (ROOT / package).rglob("*.py")
+    )
     for setting in SETTINGS:
-        assert source.count(f'"{setting.name}"') >= 2, f"{setting.name} is in the table and nowhere read"
+        assert sources.count(f'"{setting.name}"') >= 2, f"{setting.name} is in the table and nowhere read"
 
 
 def test_settings_come_from_the_environment_alone(tmp_path: Path) -> None:

@@ -34,6 +34,18 @@ SETTINGS: tuple[Setting, ...] = (
         "address of the ResourceManager's REST API; several, with commas, where there is a standby",
     ),
     Setting("YARNTUNE_RM_TIMEOUT", "10", "seconds to wait for an answer of the ResourceManager"),
+    Setting("YARNTUNE_MODE", "apply", "what the submit wrapper does: off, recommend, apply or explore"),
+    Setting("YARNTUNE_JOB", "by program, arguments and queue", "the name by which the submit wrapper knows the job"),
+    Setting(
+        "YARNTUNE_PIN",
+        "none",
+        "properties, separated by blanks, that the submit wrapper sets (NAME=VALUE) or leaves alone (NAME)",
+    ),
+    Setting(
+        "YARNTUNE_SPARK_SUBMIT",
+        "SPARK_HOME's, then PATH's, then pyspark's",
+        "the spark-submit that the submit wrapper starts",
+    ),
     Setting("YARNTUNE_USER", "the login name", "user name sent to the ResourceManager (simple authentication)"),
     Setting("YARNTUNE_MEMORY_PRICE", "not set", "what a GiB of memory costs for an hour, and in what: `0.004 EUR`"),
     Setting(

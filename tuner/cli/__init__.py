@@ -22,6 +22,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "cluster": CommandEntry("workloads.cli.cluster:cluster", "the embedded YARN cluster: up, status, env, down"),
     "workload": CommandEntry("workloads.cli.workload:workload", "workloads: import, list"),
     "tune": CommandEntry("tuner.cli.tune:tune", "tune one Spark application on a live cluster"),
+    "submit": CommandEntry("tuner.cli.submit:submit", "spark-submit with the recommended configuration"),
     "analyze": CommandEntry("tuner.cli.analyze:analyze", "what an event log says, and what to set"),
     "scheduler": CommandEntry("rules.cli:scheduler", "the queues: predict, optimize, change"),
     "jobs": CommandEntry("tuner.cli.jobs:jobs", "the jobs that the store knows"),

@@ -27,6 +27,7 @@ class Candidate:
             `executors` is always among them.
         runs: successful runs that this rests on.
         reason: why it is a candidate, in a few words.
+        failures: runs in a row that failed with it.
     """
 
     conf: Mapping[str, str]
@@ -37,6 +38,7 @@ class Candidate:
     run_s: Mapping[int, float]
     runs: int
     reason: str
+    failures: int = 0
 
     def executors_within(self, load: Load) -> int:
         """How many of its executors the load leaves room for at once."""
@@ -72,6 +74,8 @@ class Advice:
         slack: how much slower than the fastest the choice may be, as a fraction.
         candidates: the best on an idle cluster first.
         based_on: in words, for the person who submits.
+        limits: of the cluster that it was learnt on, as :class:`tuner.model.limits.ClusterLimits` has them.
+        explore: a configuration to learn from, where it is time for one; only taken where the user allows it.
         warning: why nothing is advised although there is history, or why it should be tuned anew; may be empty.
     """
 
@@ -80,11 +84,17 @@ class Advice:
     slack: float
     candidates: Sequence[Candidate]
     based_on: str
+    limits: Mapping[str, Any] | None = None
+    explore: Candidate | None = None
     warning: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""
-        return {**asdict(self), "candidates": [_candidate_json(each) for each in self.candidates]}
+        return {
+            **asdict(self),
+            "candidates": [_candidate_json(each) for each in self.candidates],
+            "explore": None if self.explore is None else _candidate_json(self.explore),
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
@@ -93,7 +103,14 @@ class Advice:
         Raises:
             KeyError, TypeError, ValueError: it is none, or another version's.
         """
-        return cls(**{**value, "candidates": tuple(_candidate(each) for each in value["candidates"])})
+        explore = value["explore"]
+        return cls(
+            **{
+                **value,
+                "candidates": tuple(_candidate(each) for each in value["candidates"]),
+                "explore": None if explore is None else _candidate(explore),
+            }
+        )
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,11 @@ def event_log_evidence(event_log_dir: Path, application_id: str) -> dict[str, An
 
     Returns:
         Empty where there is no log. ``problem`` is added where the log contradicts a success: the last job failed,
-        or the log has no end; ``losses`` where parts of it could not be read.
+        or the log has no end; ``losses`` where parts of it could not be read; ``deaths`` where executors or tasks
+        did not end well: how many, by class of :class:`tuner.model.failures.FailureKind`.
     """
+    from tuner.analysis.deaths import deaths
+    from tuner.analysis.facts import Facts
     from tuner.spark.eventlog import LogState, find_log, read_log
     from tuner.spark.metrics import run_metrics
 
@@ -31,6 +34,9 @@ def event_log_evidence(event_log_dir: Path, application_id: str) -> dict[str, An
         # The ResourceManager's word stands; a log that cannot be read is worth a line, not the run.
         return {"losses": [error.message]}
     evidence: dict[str, Any] = dict(run_metrics(log).to_json())
+    found = deaths(Facts(log, increment_mib=1))
+    if found:
+        evidence["deaths"] = {each.kind.value: len(each.executors) + each.tasks for each in found}
     if log.losses:
         evidence["losses"] = list(log.losses)
     if log.state is LogState.INCOMPLETE:

@@ -101,7 +101,11 @@ def run_tuning(order: TuneOrder, settings: Settings, environ: Mapping[str, str],
         engine = open_engine(settings, subject, request, study)
         try:
             runner = _runner(order, surroundings, program, subject, settings, store, job.id, study.id)
-            result = Tuning(request, subject, runner, engine, store, study, progress).run()
+            tuning = Tuning(request, subject, runner, engine, store, study, progress)
+            result = tuning.run()
+            advice = tuning.advice(job.key, result)
+            if advice is not None:
+                store.advice.put(job.key, advice.to_json(), now=time.time())
         finally:
             engine.close()
     return TuneOutcome(job, result, subject, surroundings.defaults)

@@ -14,12 +14,12 @@ from typing import Any
 from tuner.search.objective import Observation, TrialState
 from tuner.services.application import Finished, Submission, run_application
 from tuner.services.evidence import event_log_evidence
+from tuner.services.load import read_load
 from tuner.settings import Settings
 from tuner.spark.launcher import SparkInstallation
 from tuner.store import NewRun, Run, RunKind, RunOutcome, RunState, Store
 from tuner.units import gib_seconds
 from tuner.yarn.client import ResourceManagerClient
-from tuner.yarn.errors import YarnError
 from tuner.yarn.model import Application
 
 LOST_AFTER_S = 15.0
@@ -138,6 +138,7 @@ class TrialRunner:
             ResourceManagerLostError: the run is in the store as LOST.
             KeyboardInterrupt: the run is in the store as KILLED.
         """
+        load = read_load(self.client, self.program.queue)
         run = self.store.runs.start(
             NewRun(
                 job_id=self.job_id,
@@ -148,7 +149,7 @@ class TrialRunner:
                 study_id=self.study_id,
                 trial_number=number,
                 queue=self.program.queue,
-                load=self._load(),
+                load=None if load is None else load.to_json(),
                 cluster_id=self.cluster_id,
             )
         )
@@ -220,22 +221,6 @@ class TrialRunner:
             reason=reason,
             evidence=evidence,
         )
-
-    def _load(self) -> dict[str, Any] | None:
-        """The load that the run meets; not knowing it never costs a run."""
-        try:
-            metrics = self.client.metrics()
-        except YarnError:
-            return None
-        return {
-            "available_memory_mib": metrics.available.memory_mib,
-            "total_memory_mib": metrics.total.memory_mib,
-            "available_vcores": metrics.available.vcores,
-            "total_vcores": metrics.total.vcores,
-            "pending_containers": metrics.containers_pending,
-            "applications_running": metrics.apps_running,
-            "applications_pending": metrics.apps_pending,
-        }
 
 
 class _NoteOnce:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 from tuner.errors import InputError
+from tuner.model.advice import Advice
 from tuner.model.limits import ClusterLimits
 from tuner.search.engine import Ask, SearchEngine
 from tuner.search.objective import Observation, Summary, TrialState, best_of, summarise
 from tuner.search.reserve import SIZES, ReservationModel
 from tuner.search.space import SearchSpace
 from tuner.search.start import start_proposals
+from tuner.services.advise import advice_from_tuning
 from tuner.services.application import ResourceManagerLostError
 from tuner.services.trial import TrialRow, TrialRunner, remove_output
 from tuner.settings import Settings
@@ -149,6 +151,19 @@ class Tuning:
         finally:
             self.store.studies.finish(self.study.id, state, now=time.time())
         return self._result(interrupted)
+
+    def advice(self, job_key: str, result: TuneResult) -> Advice | None:
+        """What the search advises for the job's next submissions; None where nothing has run."""
+        return advice_from_tuning(
+            job_key,
+            [*self.engine.observations(), *(row.observation() for row in self._finals)],
+            result.best,
+            self.subject.memory,
+            self._to_set,
+            default=self.subject.default,
+            slack=self.request.slack,
+            now=time.time(),
+        )
 
     def _default_run(self) -> None:
         if self.engine.observations():

@@ -28,3 +28,8 @@ def job_key(program: str, main_class: str | None, arguments: Sequence[str], queu
     """Fingerprint of a recurring job: program, class, shape of the arguments, and queue."""
     parts = "\0".join((program_name(program), main_class or "", arguments_shape(arguments), queue))
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+def named_job_key(name: str) -> str:
+    """Fingerprint of a job that the user names: the name alone, so that its program and arguments may change."""
+    return hashlib.sha256(f"job\0{name}".encode()).hexdigest()[:16]

@@ -53,13 +53,19 @@ def find_spark(environ: Mapping[str, str]) -> SparkInstallation:
         python = sys.executable if home == _pyspark_home() else None
         return SparkInstallation(program, home, python)
     found = shutil.which("spark-submit", path=environ.get("PATH", os.defpath))
-    bundled = _pyspark_home()
+    bundled = bundled_spark()
     # pip's own spark-submit script looks for pyspark with the first python3 on PATH, which need not have it.
     if found and not (bundled and Path(found).resolve().parent == Path(sys.executable).parent.resolve()):
         return SparkInstallation(Path(found), None, None)
     if bundled:
-        return SparkInstallation(bundled / "bin" / "spark-submit", bundled, sys.executable)
+        return bundled
     raise MissingToolError("no spark-submit was found", "set SPARK_HOME, or pip install pyspark")
+
+
+def bundled_spark() -> SparkInstallation | None:
+    """The Spark that comes with the pyspark beside yarntune; None where that is not installed."""
+    home = _pyspark_home()
+    return None if home is None else SparkInstallation(home / "bin" / "spark-submit", home, sys.executable)
 
 
 def _pyspark_home() -> Path | None:

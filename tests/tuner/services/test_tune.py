@@ -11,6 +11,7 @@ import pytest
 
 from tests.tuner.search.simulated import LIMITS, MEMORY, SimulatedJob, space
 from tuner.errors import InputError
+from tuner.model.advice import Advice
 from tuner.search.objective import Observation, TrialState
 from tuner.services.application import ResourceManagerLostError
 from tuner.services.trial import TrialRow
@@ -83,7 +84,11 @@ def tuned(
     engine = open_engine(settings, SUBJECT, request, study)
     runner = SimulatedRunner(store, job.id, study.id, change)
     try:
-        result = Tuning(request, SUBJECT, runner, engine, store, study, progress).run()  # type: ignore[arg-type]
+        tuning = Tuning(request, SUBJECT, runner, engine, store, study, progress)  # type: ignore[arg-type]
+        result = tuning.run()
+        advice = tuning.advice("k", result)
+        if advice is not None:
+            store.advice.put("k", advice.to_json(), now=0.0)
     finally:
         engine.close()
     return result, runner, notes
@@ -117,6 +122,18 @@ def test_only_what_changes_is_recommended(settings: Settings, store: Store) -> N
     changed = {name for name, value in result.best.configuration.items() if DEFAULT[name] != value}
     sizes = {"spark.executor.memory", "spark.executor.memoryOverhead"}
     assert set(result.conf) == changed | (sizes if changed & sizes else set()) | {"spark.dynamicAllocation.enabled"}
+
+
+def test_the_result_is_what_is_advised_for_an_idle_cluster(settings: Settings, store: Store) -> None:
+    result, _, _ = tuned(settings, store, TuneRequest(trials=6, slack=1.0))
+    document = store.advice.get("k")
+    assert document is not None
+    advice = Advice.from_json(document)
+    assert advice.candidates[0].conf == result.conf
+    assert {} in [dict(each.conf) for each in advice.candidates], "its own configuration is a candidate"
+    for each in advice.candidates:
+        assert each.run_s[each.executors] > 0
+        assert each.executor_mib % SUBJECT.limits.increment_mib == 0
 
 
 def test_a_best_that_does_not_hold_leaves_the_default(settings: Settings, store: Store) -> None:

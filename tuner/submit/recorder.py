@@ -1,0 +1,177 @@
+"""Writes a production run into the store: a process beside the wrapper, which nobody waits for.
+
+It is told what is submitted on its standard input, and later how spark-submit ended; the rest it asks the
+ResourceManager. A driver on the cluster is watched to its end, also where spark-submit did not wait for it.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tuner.errors import ClusterError, YarntuneError
+from tuner.services.advise import learn
+from tuner.services.evidence import event_log_evidence
+from tuner.services.load import read_load
+from tuner.settings import Settings
+from tuner.spark.failure_line import cause_of
+from tuner.store import NewJob, NewRun, Run, RunKind, RunOutcome, RunState, Store, open_store
+from tuner.yarn.client import ResourceManagerClient
+from tuner.yarn.errors import YarnError
+from tuner.yarn.locate import Target, locate
+from tuner.yarn.model import ACTIVE_STATES, FINAL_STATES, Application
+
+POLL_S = 2.0
+SLOW_POLL_S = 15.0
+SETTLE_S = 30.0
+"""How long the ResourceManager may take to know of an application, or of its end, once spark-submit has ended."""
+LONGEST_S = 7 * 86400.0
+_STATES = {"SUCCEEDED": RunState.SUCCEEDED, "KILLED": RunState.KILLED}
+
+
+@dataclass
+class _Ended:
+    """How spark-submit ended; the status is None where the wrapper went away without a word."""
+
+    status: int | None
+    at: float
+
+
+def main() -> None:
+    """Records the run that is described on standard input."""
+    record = json.loads(sys.stdin.readline())
+    settings = Settings.from_environment()
+    target = locate(settings)
+    with open_store(settings) as store, ResourceManagerClient.of(target, settings) as client:
+        run = _begin(store, client, record)
+        Recorder(store, client, target, run, str(record["tag"]), str(record["key"])).follow()
+
+
+def _begin(store: Store, client: ResourceManagerClient, record: Mapping[str, Any]) -> Run:
+    job = store.jobs.get_or_create(
+        NewJob(
+            key=record["key"],
+            name=record["name"],
+            program=record["program"],
+            main_class=record["main_class"],
+            arguments_shape=record["arguments_shape"],
+            queue=record["queue"],
+        ),
+        now=time.time(),
+    )
+    load = record["load"]
+    if load is None:
+        # spark-submit needs seconds to get to the cluster, so this is still the load that the run meets.
+        found = read_load(client, record["queue"])
+        load = None if found is None else found.to_json()
+    return store.runs.start(
+        NewRun(
+            job_id=job.id,
+            kind=RunKind.PRODUCTION,
+            configuration=record["configuration"],
+            arguments=tuple(record["arguments"]),
+            submitted_at=record["submitted_at"],
+            queue=record["queue"],
+            load=load,
+        )
+    )
+
+
+@dataclass
+class Recorder:
+    """Follows one run to its end."""
+
+    store: Store
+    client: ResourceManagerClient
+    target: Target
+    run: Run
+    tag: str
+    job_key: str
+    _application: Application | None = None
+
+    def follow(self) -> None:
+        """Waits for spark-submit and for the application, and writes how they ended."""
+        ended = self._wait_for_submit()
+        application = self._settled(ended)
+        outcome = self._outcome(ended, application)
+        finished = self.store.runs.finish(self.run.id, outcome)
+        learn(self.store, self.job_key, finished, now=time.time())
+
+    def _wait_for_submit(self) -> _Ended:
+        pause_s = POLL_S
+        while True:
+            readable, _, _ = select.select([sys.stdin], [], [], pause_s)
+            if readable:
+                line = sys.stdin.readline()
+                if not line:
+                    return _Ended(None, time.time())
+                told = json.loads(line)
+                return _Ended(int(told["exit_status"]), float(told["ended_at"]))
+            self._look()
+            pause_s = SLOW_POLL_S if self._application is not None else POLL_S
+
+    def _look(self) -> None:
+        try:
+            if self._application is None:
+                found = self.client.applications(states=(*ACTIVE_STATES, *FINAL_STATES), tags=[self.tag])
+                if found:
+                    self._application = found[0]
+                    self.store.runs.set_application(self.run.id, found[0].id)
+            else:
+                self._application = self.client.application(self._application.id) or self._application
+        except (YarnError, ClusterError):
+            # Asked again at the next look; the ResourceManager may be on its way to another machine.
+            return
+
+    def _settled(self, ended: _Ended) -> Application | None:
+        """The application once it has ended; None where none is found in time."""
+        while time.time() < ended.at + LONGEST_S:
+            self._look()
+            if self._application is not None and self._application.ended:
+                # Containers that end after the application still add memory-seconds.
+                time.sleep(POLL_S)
+                self._look()
+                return self._application
+            if self._application is None and time.time() > ended.at + SETTLE_S:
+                return None
+            time.sleep(POLL_S if time.time() < ended.at + SETTLE_S else SLOW_POLL_S)
+        return self._application
+
+    def _outcome(self, ended: _Ended, application: Application | None) -> RunOutcome:
+        if application is None:
+            said = "ended without a word" if ended.status is None else f"ended with status {ended.status}"
+            state = RunState.FAILED if ended.status else RunState.LOST
+            return RunOutcome(state=state, finished_at=ended.at, failure=f"spark-submit {said}; no application on YARN")
+        # The ResourceManager's word counts: spark-submit's status is 0 for much that has failed.
+        state = _STATES.get(application.final_status, RunState.FAILED) if application.ended else RunState.LOST
+        launched_at = application.launched_at_s or application.started_at_s
+        finished_at = application.finished_at_s or application.started_at_s + application.elapsed_s
+        return RunOutcome(
+            state=state,
+            finished_at=finished_at,
+            wait_s=max(0.0, launched_at - application.started_at_s),
+            run_s=max(0.0, finished_at - launched_at),
+            duration_s=finished_at - application.started_at_s,
+            memory_seconds=application.memory_seconds,
+            vcore_seconds=application.vcore_seconds,
+            metrics=self._evidence(application),
+            failure=None if state is RunState.SUCCEEDED else cause_of(application.diagnostics) or "no reason is given",
+            application_id=application.id,
+        )
+
+    def _evidence(self, application: Application) -> dict[str, Any]:
+        folder = self.target.event_log_dir
+        return {} if folder is None else event_log_evidence(folder, application.id)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except YarntuneError as error:
+        # Nobody reads it in everyday life; it is there for who starts the recorder by hand.
+        sys.exit(f"error: {error.message}")
