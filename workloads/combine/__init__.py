@@ -1,0 +1,1 @@
+"""From a trace to blocks: what ran in each step of five minutes, the few kinds of it, and blocks that replay it."""
