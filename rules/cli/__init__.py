@@ -12,6 +12,7 @@ SCHEDULER_COMMANDS: dict[str, CommandEntry] = {
     "show": CommandEntry("rules.cli.show:show_command", "the queues of the cluster, and what they use"),
     "explain": CommandEntry("rules.cli.explain:explain_command", "why applications wait, and what would free them"),
     "estimate": CommandEntry("rules.cli.estimate:estimate_command", "how the jobs of a case file would go"),
+    "backtest": CommandEntry("rules.cli.backtest:backtest_command", "what the tuner would have done to a case file"),
 }
 """The commands of the group, in the order of the help."""
 
