@@ -23,10 +23,12 @@ COMMANDS: dict[str, CommandEntry] = {
     "workload": CommandEntry("workloads.cli.workload:workload", "workloads: import, list"),
     "tune": CommandEntry("tuner.cli.tune:tune", "tune one Spark application on a live cluster"),
     "submit": CommandEntry("tuner.cli.submit:submit", "spark-submit with the recommended configuration"),
+    "recommend": CommandEntry("tuner.cli.recommend:recommend", "what to submit a job with, for the load of now"),
     "analyze": CommandEntry("tuner.cli.analyze:analyze", "what an event log says, and what to set"),
     "scheduler": CommandEntry("rules.cli:scheduler", "the queues: predict, optimize, change"),
     "jobs": CommandEntry("tuner.cli.jobs:jobs", "the jobs that the store knows"),
     "history": CommandEntry("tuner.cli.jobs:history", "the runs of one job"),
+    "web": CommandEntry("web.cli:web", "the dashboard, and who may use it"),
     "db": CommandEntry("tuner.cli.db:db", "the store's schema: upgrade, status"),
 }
 

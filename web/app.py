@@ -1,0 +1,145 @@
+"""The application factory: the only place where the dashboard's parts come together."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from flask import Flask, Response, request
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+from werkzeug.middleware.proxy_fix import ProxyFix
+from werkzeug.wrappers import Response as PlainResponse
+
+from tuner.store import open_store
+from web import auth, errors, formats
+from web.assets import asset_url
+from web.config import WebConfig
+from web.respond import same_page
+from web.state import WebState, attach
+from web.views import BLUEPRINTS
+
+_MIB = 1024**2
+_POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+"""Sent with every answer. Nothing inline: htmx is told not to add its style, and Plotly's is a file of ours."""
+
+
+def create_app(config: WebConfig) -> Flask:
+    """Makes the application; opens the store.
+
+    ``app.extensions["yarntune"].close()`` ends what it has started.
+
+    Raises:
+        StoreError: the store cannot be opened, or its schema is older or newer.
+    """
+    app = Flask("web")
+    app.config.update(
+        SECRET_KEY=config.secret_key,
+        # Of an ordinary request; a view that takes uploads says so, and is asked who may before a byte is read.
+        MAX_CONTENT_LENGTH=4 * _MIB,
+        MAX_FORM_MEMORY_SIZE=4 * _MIB,
+        MAX_FORM_PARTS=2_000,
+        SESSION_COOKIE_NAME="yarntune",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        SESSION_COOKIE_SECURE=config.secure_cookie,
+        PERMANENT_SESSION_LIFETIME=int(auth.SESSION_S),
+        TRUSTED_HOSTS=config.trusted_hosts,
+        TEMPLATES_AUTO_RELOAD=False,
+    )
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    attach(_state(config), app.extensions)
+    errors.install(app)
+    auth.install(app)
+    app.after_request(_finish)
+    _set_up_templates(app)
+    for blueprint in BLUEPRINTS:
+        app.register_blueprint(blueprint)
+    _wrap(app, config)
+    return app
+
+
+def _state(config: WebConfig) -> WebState:
+    from web.cases import Cases
+    from web.estimates import Estimator
+    from web.live import ClusterWatch
+    from web.plan_changes import PlanChanges
+    from web.reports import Reports
+    from web.tunings import Tunings
+
+    store = open_store(config.settings)
+    return WebState(
+        config=config,
+        store=store,
+        cluster=ClusterWatch(config.settings, background=config.background),
+        limiter=auth.LoginLimiter(),
+        estimator=Estimator(),
+        tunings=Tunings(config.folder / "tunings", config.settings),
+        reports=Reports(config.folder / "reports"),
+        cases=Cases(config.settings.data_dir / "cases"),
+        plan_changes=PlanChanges(config.settings),
+    )
+
+
+def _set_up_templates(app: Flask) -> None:
+    environment = app.jinja_env
+    environment.trim_blocks = environment.lstrip_blocks = True
+    environment.filters.update(
+        ago=lambda at: formats.ago(at, time.time()),
+        cell=formats.cell,
+        gib_s=formats.gib_s,
+        iso=formats.iso,
+        mib=formats.mib,
+        moment=formats.moment,
+        money=formats.money,
+        number=formats.number,
+        percent=formats.percent,
+        change=formats.change,
+        seconds=formats.seconds,
+        size=formats.size,
+        ticks=formats.ticks,
+        tone=formats.tone,
+    )
+    environment.globals.update(asset_url=asset_url, same_page=same_page)
+    app.context_processor(auth.context)
+
+
+def _finish(response: Response) -> Response:
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    if request.endpoint == "static" and request.args.get("v"):
+        # The address has the file's fingerprint in it, so what is behind it never changes.
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+    else:
+        response.headers.setdefault("Cache-Control", "no-store")
+    return response
+
+
+def _wrap(app: Flask, config: WebConfig) -> None:
+    if config.url_prefix:
+        inner: Any = app.wsgi_app
+        nothing = PlainResponse(f"yarntune is at {config.url_prefix}/\n", status=404, mimetype="text/plain")
+        app.wsgi_app = DispatcherMiddleware(nothing, {config.url_prefix: inner})  # type: ignore[method-assign]
+        app.config["SESSION_COOKIE_PATH"] = config.url_prefix
+    if config.trusted_proxies:
+        n = config.trusted_proxies
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n, x_port=n, x_prefix=n)  # type: ignore[method-assign]

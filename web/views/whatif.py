@@ -1,0 +1,94 @@
+"""What-ifs on cases and on the live cluster."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from tuner.store import Role
+from web.auth import requires, takes_uploads
+from web.cases import LARGEST_BYTES, properties_of, question, with_changes
+from web.changes import audited
+from web.errors import Refused
+from web.parameters import words
+from web.queries.whatif import form, result
+from web.respond import respond
+from web.state import web
+from workloads.trace import Case
+
+pages = Blueprint("whatif", __name__)
+LIVE = "live"
+"""The name under which the live cluster is a case; no file can have it."""
+
+
+@pages.get("/what-if")
+def index() -> Response:
+    """The form; with ``case`` and changed values in the address, so that it can be shared."""
+    name = words("case")
+    case = get_case(name) if name else None
+    properties = {} if case is None else properties_of(case)
+    return respond(form(case_names(), name, case, properties, changes_of(properties)))
+
+
+@pages.get("/what-if/result")
+def answer() -> ResponseReturnValue:
+    """What the estimator says; it may take some seconds."""
+    name = words("case")
+    if not name:
+        raise Refused(400, "choose a case first")
+    case = get_case(name)
+    changes = changes_of(properties_of(case))
+    found = web().estimator.ask(question(case, with_changes(case, changes, None)))
+    if found.result is None:
+        raise Refused(422, found.problem, found.hint)
+    view = result(name, changes, found.result)
+    if request.headers.get("HX-Request"):
+        tables, charts = ({each.name: each for each in view.tables}, {each.id: each for each in view.charts})
+        return render_template("whatif_fragment.html", view=view, tables=tables, charts=charts, **view.values)
+    return respond(view)
+
+
+@pages.post("/what-if/cases")
+@requires(Role.OPERATOR)
+@takes_uploads
+def upload() -> ResponseReturnValue:
+    """Keeps a case file."""
+    file = request.files.get("case")
+    if file is None or not file.filename:
+        raise Refused(400, "no file was sent", "choose a case file")
+    name = words("name", source=request.form) or file.filename.rpartition(".")[0]
+    data = file.stream.read(LARGEST_BYTES + 1)
+    if len(data) > LARGEST_BYTES:
+        raise Refused(413, f"the case is larger than {LARGEST_BYTES // 1024**2} MiB")
+    if name == LIVE:
+        raise Refused(400, f"{LIVE!r} is the live cluster's name", "choose another name")
+    with audited("add-case", f"case {name}", words("why", source=request.form) or "uploaded"):
+        web().cases.add(name, data)
+    flash(f"The case {name} is kept.")
+    return redirect(url_for("whatif.index", case=name), 303)
+
+
+def case_names() -> list[str]:
+    """The cases there are."""
+    return web().cases.names()
+
+
+def get_case(name: str) -> Case:
+    """One case, by name."""
+    return web().cases.get(name)
+
+
+def changes_of(properties: dict[str, str]) -> dict[str, str]:
+    """What the address changes: ``p.NAME=VALUE`` where it differs, ``more`` as lines of NAME=VALUE.
+
+    Raises:
+        Refused: 400 for a line that is none.
+    """
+    given = {name[2:]: value.strip() for name, value in request.args.items() if name.startswith("p.")}
+    for line in words("more").splitlines():
+        if line.strip():
+            name, sign, value = line.strip().partition("=")
+            if not sign:
+                raise Refused(400, f"{line.strip()!r} is not of the form NAME=VALUE")
+            given[name.strip()] = value.strip()
+    return {name: value for name, value in given.items() if properties.get(name, "") != value}
