@@ -15,7 +15,7 @@ from web import auth, errors, formats
 from web.assets import asset_url
 from web.config import WebConfig
 from web.respond import same_page
-from web.state import WebState, attach
+from web.state import WebState, attach, web
 from web.views import BLUEPRINTS
 
 _MIB = 1024**2
@@ -63,11 +63,11 @@ def create_app(config: WebConfig) -> Flask:
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_SECURE=config.secure_cookie,
         PERMANENT_SESSION_LIFETIME=int(auth.SESSION_S),
-        TRUSTED_HOSTS=config.trusted_hosts,
         TEMPLATES_AUTO_RELOAD=False,
     )
     app.json.sort_keys = False  # type: ignore[attr-defined]
     attach(_state(config), app.extensions)
+    app.before_request(_check_host)
     errors.install(app)
     auth.install(app)
     app.after_request(_finish)
@@ -121,6 +121,17 @@ def _set_up_templates(app: Flask) -> None:
     )
     environment.globals.update(asset_url=asset_url, same_page=same_page)
     app.context_processor(auth.context)
+
+
+def _check_host() -> Response | None:
+    """Refuses a request for another host's name: a page elsewhere whose name was made to lead here (DNS rebinding).
+
+    The answer is bare, since every address in a page would have that name in it.
+    """
+    if web().config.answers_to(request.host):
+        return None
+    text = "This server does not answer to that host name; --allow-host of `yarntune web` adds one.\n"
+    return Response(text, status=400, mimetype="text/plain")
 
 
 def _finish(response: Response) -> Response:

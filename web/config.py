@@ -6,12 +6,13 @@ import ipaddress
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tuner.errors import InputError
 from tuner.files import write_bytes_atomically
 from tuner.settings import MemoryPrice, Settings
 
-LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 """Host names by which a server that listens on loopback is asked for; any other is another site's doing."""
 
 
@@ -54,11 +55,13 @@ class WebConfig:
         """What memory costs; None where it is not set."""
         return self.settings.memory_price
 
-    @property
-    def trusted_hosts(self) -> list[str]:
-        """Every host name that it answers to."""
-        named = [] if is_any_address(self.host) else [self.host]
-        return [*dict.fromkeys([*LOOPBACK_NAMES, *named, *self.allowed_hosts])]
+    def answers_to(self, host: str) -> bool:
+        """Whether a request for that host, port included, is meant for this server."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
+        return name in {each.lower() for each in (*LOOPBACK_NAMES, self.host, *self.allowed_hosts)}
 
 
 def is_loopback(host: str) -> bool:
@@ -67,14 +70,6 @@ def is_loopback(host: str) -> bool:
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def is_any_address(host: str) -> bool:
-    """Whether it is the address that stands for all of this machine's."""
-    try:
-        return ipaddress.ip_address(host).is_unspecified
     except ValueError:
         return False
 
