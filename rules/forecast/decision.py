@@ -13,22 +13,29 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rules.estimator import Summary, estimate
+from rules.estimator import Estimate, Summary, estimate
 from rules.forecast.draw import draw_cases
 from rules.forecast.observation import ClusterFacts, Observation
 from rules.optimizer.result import Optimum
 from rules.policy import Objective, Policy
 from workloads.trace import Case
 
-__all__ = ["Candidate", "Change", "Decision", "ForecastPlan", "QueueForecast", "Search", "decide"]
+__all__ = ["Candidate", "Change", "Decision", "ForecastPlan", "Search", "decide"]
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of the configuration: properties of the Capacity Scheduler, or a new allocation file."""
+    """A change of the configuration.
+
+    Attributes:
+        conf: changed properties of the Capacity Scheduler by full name; None unsets.
+        allocations: the Fair Scheduler's new allocation file.
+        properties: what is changed, one by one, named as plans name it: the Fair Scheduler's as ``root.a.weight``.
+    """
 
     conf: Mapping[str, str | None] = field(default_factory=dict)
     allocations: str | None = None
+    properties: Mapping[str, str | None] = field(default_factory=dict)
 
     def of(self, case: Case) -> Case:
         """The case under the changed configuration."""
@@ -61,27 +68,6 @@ class ForecastPlan:
     guarded: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class QueueForecast:
-    """A queue's mean latency over the draws, before and after; ``all`` stands for all queues.
-
-    Attributes:
-        queue: full path.
-        jobs: on average in a draw.
-        before_s, after_s: mean latency.
-        spread_s: standard error of the difference, over the draws.
-        unfinished_before, unfinished_after: jobs without an end, on average in a draw.
-    """
-
-    queue: str
-    jobs: float
-    before_s: float
-    after_s: float
-    spread_s: float
-    unfinished_before: float
-    unfinished_after: float
-
-
 @dataclass(frozen=True)
 class Candidate:
     """A configuration that was judged.
@@ -112,14 +98,14 @@ class Decision:
         change: what to change; None to leave everything as it is.
         reason: why, in a sentence.
         candidates: what was judged, the present configuration first.
-        forecast: by queue, all first, for the change that was chosen; empty where there is none.
+        pairs: for each check draw how it goes without and with the change; empty where there is none.
         evaluations: whole-cluster simulations.
     """
 
     change: Change | None
     reason: str
     candidates: tuple[Candidate, ...] = ()
-    forecast: tuple[QueueForecast, ...] = ()
+    pairs: tuple[tuple[Estimate, Estimate], ...] = ()
     evaluations: int = 0
 
 
@@ -130,8 +116,7 @@ class _Judged:
     change: Change
     value: NDArray[np.float64]
     unfinished: NDArray[np.float64]
-    overall: tuple[Summary, ...]
-    by_queue: tuple[Mapping[str, Summary], ...]
+    found: tuple[Estimate, ...]
 
 
 def decide(
@@ -168,7 +153,9 @@ def decide(
     if beginning is not None and (beginning.conf, beginning.allocations) != (cluster.conf, cluster.allocations):
         changes["beginning"] = _back_to(beginning, cluster)
     if optimum.found:
-        changes["search"] = Change(optimum.conf, optimum.allocations)
+        changes["search"] = Change(
+            optimum.conf, optimum.allocations, {made.property: made.after for made in optimum.changes}
+        )
     if len(changes) == 1 or not checks:
         return Decision(None, "nothing better was found", evaluations=optimum.evaluations)
     judged = {name: _judge(change, checks, plan.objective, policy) for name, change in changes.items()}
@@ -179,15 +166,15 @@ def decide(
     chosen, reason = _choose(candidates, policy.least_gain_percent / 100.0)
     if chosen is None:
         return Decision(None, reason, candidates, evaluations=evaluations)
-    forecast = _forecast(judged["present"], judged[chosen.name])
-    return Decision(chosen.change, reason, candidates, forecast, evaluations)
+    pairs = tuple(zip(judged["present"].found, judged[chosen.name].found, strict=True))
+    return Decision(chosen.change, reason, candidates, pairs, evaluations)
 
 
 def _back_to(beginning: ClusterFacts, present: ClusterFacts) -> Change:
     names = dict.fromkeys([*beginning.conf, *present.conf])
     conf = {name: beginning.conf.get(name) for name in names if beginning.conf.get(name) != present.conf.get(name)}
     same = beginning.allocations == present.allocations
-    return Change(conf, None if same else beginning.allocations)
+    return Change(conf, None if same else beginning.allocations, conf)
 
 
 def _judge(change: Change, draws: Sequence[Case], objective: Objective, policy: Policy) -> _Judged:
@@ -204,8 +191,7 @@ def _judge(change: Change, draws: Sequence[Case], objective: Objective, policy: 
         change,
         np.array(values),
         np.array([each.summary.unfinished for each in found], np.float64),
-        tuple(each.summary for each in found),
-        tuple(each.by_queue for each in found),
+        tuple(found),
     )
 
 
@@ -241,7 +227,7 @@ def _candidate(name: str, each: _Judged, present: _Judged, first: _Judged, loss_
 def _guard(each: _Judged, first: _Judged, loss_percent: float) -> str:
     if each.unfinished.sum() > first.unfinished.sum():
         return "more jobs would not end"
-    for path in sorted({path for queues in first.by_queue for path in queues}):
+    for path in sorted({path for each_draw in first.found for path in each_draw.by_queue}):
         before_s, after_s = _queue_mean_s(first, path), _queue_mean_s(each, path)
         if after_s > before_s * (1.0 + loss_percent / 100.0) + 1e-6:
             return f"{path} would lose {100.0 * (after_s / before_s - 1.0):.0f} %"
@@ -249,7 +235,7 @@ def _guard(each: _Judged, first: _Judged, loss_percent: float) -> str:
 
 
 def _queue_mean_s(judged: _Judged, path: str) -> float:
-    found = [queues[path] for queues in judged.by_queue if path in queues]
+    found = [each.by_queue[path] for each in judged.found if path in each.by_queue]
     jobs = sum(each.jobs for each in found)
     return sum(each.mean_latency_s * each.jobs for each in found) / jobs if jobs else 0.0
 
@@ -269,26 +255,3 @@ def _choose(candidates: Sequence[Candidate], least_gain: float) -> tuple[Candida
     if best.unfinished > present.unfinished or best.gain <= max(best.spread, least_gain, 1e-9):
         return None, f"the best that was found is {words}: not beyond doubt"
     return best, words
-
-
-def _forecast(before: _Judged, after: _Judged) -> tuple[QueueForecast, ...]:
-    paths = sorted({path for queues in before.by_queue for path in queues})
-    rows = [_row("all", before.overall, after.overall)]
-    for path in paths:
-        places = [i for i, queues in enumerate(before.by_queue) if path in queues]
-        rows.append(_row(path, [before.by_queue[i][path] for i in places], [after.by_queue[i][path] for i in places]))
-    return tuple(rows)
-
-
-def _row(path: str, before: Sequence[Summary], after: Sequence[Summary]) -> QueueForecast:
-    changes_s = np.array([b.mean_latency_s - a.mean_latency_s for b, a in zip(before, after, strict=True)])
-    count = len(changes_s)
-    return QueueForecast(
-        queue=path,
-        jobs=float(np.mean([each.jobs for each in before])),
-        before_s=float(np.mean([each.mean_latency_s for each in before])),
-        after_s=float(np.mean([each.mean_latency_s for each in after])),
-        spread_s=float(changes_s.std(ddof=1) / np.sqrt(count)) if count > 1 else 0.0,
-        unfinished_before=float(np.mean([each.unfinished for each in before])),
-        unfinished_after=float(np.mean([each.unfinished for each in after])),
-    )
