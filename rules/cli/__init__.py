@@ -13,6 +13,10 @@ SCHEDULER_COMMANDS: dict[str, CommandEntry] = {
     "explain": CommandEntry("rules.cli.explain:explain_command", "why applications wait, and what would free them"),
     "estimate": CommandEntry("rules.cli.estimate:estimate_command", "how the jobs of a case file would go"),
     "backtest": CommandEntry("rules.cli.backtest:backtest_command", "what the tuner would have done to a case file"),
+    "run-once": CommandEntry("rules.cli.run_once:run_once_command", "one run of the queue tuner, for cron"),
+    "daemon": CommandEntry("rules.cli.daemon:daemon_command", "the queue tuner as a service: by clock and by event"),
+    "collect": CommandEntry("rules.cli.collect:collect_command", "read applications and queues into the store"),
+    "accuracy": CommandEntry("rules.cli.accuracy:accuracy_command", "what was predicted, against what happened"),
 }
 """The commands of the group, in the order of the help."""
 
