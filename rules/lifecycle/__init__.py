@@ -7,7 +7,7 @@
         result = rollback_plan(context, plan_id)                # rules.lifecycle.rollback
         settled = reconcile(context)                            # rules.lifecycle.reconcile
         drift = find_drift(context)                             # rules.lifecycle.drift
-        freeze(context, reason), unfreeze(context)              # rules.lifecycle.freeze
+    freeze(store, cluster_id, ...), unfreeze(...)               # rules.lifecycle.freeze
 
 Every result is a value (:class:`~rules.lifecycle.result.ApplyResult`); only what hinders the reading of the cluster
 or of the store is raised (YarntuneError). ``docs/operators.md`` says what each step guarantees.

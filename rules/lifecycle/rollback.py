@@ -55,8 +55,9 @@ def rollback_plan(context: Context, plan_id: int | None = None) -> ApplyResult:
         if busy is not None:
             return ApplyResult(Outcome.BUSY, busy, plan_id)
         for settled in reconcile_held(context, mend=True):
-            # Going on with a rollback that was cut off is what was asked for.
-            if settled.plan_id == plan_id and settled.outcome in {Outcome.ROLLED_BACK, Outcome.DIVERGED}:
+            # Going on with what was cut off is what was asked for; an older plan is not taken back on top of it.
+            asked = plan_id is None or settled.plan_id == plan_id
+            if asked and settled.outcome in {Outcome.ROLLED_BACK, Outcome.DIVERGED, Outcome.UNKNOWN}:
                 return settled
         chosen = plan_id if plan_id is not None else last_applied(context)
         if chosen is None:

@@ -404,14 +404,14 @@ def test_g2_06_noise_of_the_scheduler_page_is_neither_drift_nor_written_back(
 
 def test_frozen_queues_are_not_changed(fake: FakeScheduler, context: Context) -> None:
     plan_id = propose(context)
-    assert freeze(context, "end of the quarter")
+    assert freeze(context.store, context.cluster.id, who="ann", now=1.0, reason="end of the quarter")
     result = apply_plan(context, plan_id)
     assert result.outcome is Outcome.FROZEN
     assert "end of the quarter" in result.message
     assert state(context, plan_id) == "PROPOSED"
-    assert unfreeze(context)
+    assert unfreeze(context.store, context.cluster.id, who="ann", now=2.0)
     assert apply_plan(context, plan_id, watch_s=0.0).done
-    freeze(context, "again")
+    freeze(context.store, context.cluster.id, who="ann", now=3.0, reason="again")
     assert rollback_plan(context).outcome is Outcome.FROZEN
 
 
