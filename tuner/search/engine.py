@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tuner.search.objective import Observation, TrialState
+from tuner.search.prior import TimePrior
 from tuner.search.proposal import Proposal, propose
 from tuner.search.reserve import ReservationModel
 from tuner.search.space import Point, SearchSpace
+from tuner.search.start import what_if_proposal
 
 if TYPE_CHECKING:
     import optuna
@@ -48,6 +50,7 @@ class SearchEngine:
         slack: tolerated slowdown against the fastest, as a fraction.
         seed: the same seed and the same observations give the same asks.
         start: proposals to try first, in this order; those that were tried, or can never be granted, are left out.
+        prior: what is believed of times before anything has run.
     """
 
     space: SearchSpace
@@ -55,6 +58,7 @@ class SearchEngine:
     slack: float
     seed: int
     start: Sequence[Proposal] = ()
+    prior: TimePrior | None = None
     _study: Study = field(init=False)
     _asked: dict[int, optuna.trial.Trial] = field(init=False, default_factory=dict)
 
@@ -100,6 +104,13 @@ class SearchEngine:
         """Adds a run that the search did not ask for: the first one, of the configuration that the user has."""
         trial = self._new_trial(self.space.point_of(observation.configuration))
         self._finish(trial, observation)
+
+    def believe(self, prior: TimePrior) -> None:
+        """Takes what the first run's event log says: the what-if model's best comes next, and it guides the rest."""
+        self.prior = prior
+        default = self.space.render(self.space.point_of({}))
+        proposal = what_if_proposal(self.space, default, self.memory, prior, slack=self.slack)
+        self.start = () if proposal is None else (proposal,)
 
     def ask(self) -> Ask | None:
         """The next configuration to run, or None where there is none left that was not tried."""
@@ -148,7 +159,9 @@ class SearchEngine:
                 return Proposal(point, proposal.reason)
         # Trials without an end count too, so that one that was interrupted is not simply asked for again.
         trials = len(self._study.get_trials(deepcopy=False))
-        return propose(self.space, observations, self.memory, slack=self.slack, seed=self.seed * 10_007 + trials)
+        return propose(
+            self.space, observations, self.memory, slack=self.slack, seed=self.seed * 10_007 + trials, prior=self.prior
+        )
 
 
 def _to_json(observation: Observation) -> dict[str, Any]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tuner.search.objective import Observation, TrialState
+from tuner.search.prior import TimePrior
 from tuner.search.reserve import ReservationModel
 from tuner.search.space import Point, SearchSpace
-from tuner.search.surrogate import Array, TimeModel, constrained_expected_improvement
+from tuner.search.surrogate import Array, Prediction, TimeModel, constrained_expected_improvement
 from tuner.spark.params import Value
 
 SPREAD_CANDIDATES = 512
@@ -41,6 +42,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class _Data:
+    points: list[Point]
     places: Array
     features: Array
     log_times: Array
@@ -49,7 +51,13 @@ class _Data:
 
 
 def propose(
-    space: SearchSpace, observations: Sequence[Observation], memory: ReservationModel, *, slack: float, seed: int
+    space: SearchSpace,
+    observations: Sequence[Observation],
+    memory: ReservationModel,
+    *,
+    slack: float,
+    seed: int,
+    prior: TimePrior | None = None,
 ) -> Proposal | None:
     """The candidate with the largest constrained expected improvement.
 
@@ -59,6 +67,7 @@ def propose(
         memory: what a configuration reserves.
         slack: tolerated slowdown against the fastest, as a fraction.
         seed: decides the candidates; the same arguments give the same proposal.
+        prior: what is believed of times before anything has run; nothing where not given.
 
     Returns:
         The proposal, or None where every candidate was tried or can never be granted.
@@ -71,18 +80,29 @@ def propose(
     if data is None or not data.usable.any():
         index = int(np.argmin(log_memory))
         return Proposal(candidates[index], "nothing has succeeded yet: the untried configuration that reserves least")
-    model = TimeModel(data.features, data.log_times, seed=seed)
-    seen = model.predict(data.features).mean
+    believed = _believed(space, prior.fitted(observations) if prior else None, memory)
+    model = TimeModel(data.features, data.log_times - believed(data.points), seed=seed)
+    seen = model.predict(data.features).mean + believed(data.points)
     limit = float(np.min(seen[data.usable])) + math.log1p(slack)
     fast = data.usable & (seen <= limit + 1e-9)
     best_log_cost = float(np.min((seen + data.log_memory)[fast]))
-    prediction = model.predict(np.array([space.features(point) for point in candidates]))
+    residual = model.predict(np.array([space.features(point) for point in candidates]))
+    prediction = Prediction(residual.mean + believed(candidates), residual.deviation)
     gain = constrained_expected_improvement(prediction, log_memory, best_log_cost=best_log_cost, log_time_limit=limit)
     changes = np.array([sum(point[d.name] != d.clamp(d.default) for d in space.dimensions) for point in candidates])
     index = int(np.argmax(gain * PARSIMONY**changes))
     saving = 1.0 - math.exp(log_memory[index] + prediction.mean[index] - best_log_cost)
     time_s = math.exp(prediction.mean[index])
     return Proposal(candidates[index], f"model expects {time_s:.0f} s and {saving:+.0%} GiB·s saved on the best so far")
+
+
+def _believed(
+    space: SearchSpace, prior: TimePrior | None, memory: ReservationModel
+) -> Callable[[Sequence[Point]], Array]:
+    """Log times that the prior expects of points; all 0 without one."""
+    if prior is None:
+        return lambda points: np.zeros(len(points))
+    return lambda points: np.array([prior.log_time(memory.filled(space.render(point))) for point in points])
 
 
 def _training_data(space: SearchSpace, observations: Sequence[Observation], memory: ReservationModel) -> _Data | None:
@@ -97,6 +117,7 @@ def _training_data(space: SearchSpace, observations: Sequence[Observation], memo
     ]
     points = [space.point_of(o.configuration) for o, _ in rows]
     return _Data(
+        points=points,
         places=np.array([space.to_unit(point) for point in points]),
         features=np.array([space.features(point) for point in points]),
         log_times=np.log(times),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tuner.errors import InputError
+
+if TYPE_CHECKING:
+    from tuner.model.runtime import RunProfile
 
 
 def event_log_evidence(event_log_dir: Path, application_id: str) -> dict[str, Any]:
@@ -42,3 +45,15 @@ def event_log_evidence(event_log_dir: Path, application_id: str) -> dict[str, An
     if log.state is LogState.INCOMPLETE:
         evidence["problem"] = "the event log has no end: the driver did not finish its work"
     return evidence
+
+
+def run_profile(event_log_dir: Path, application_id: str) -> RunProfile | None:
+    """The run's profile for what-if questions; None where its log is not here, or does not tell enough."""
+    from tuner.analysis.profile import profile_of
+    from tuner.spark.eventlog import find_log, read_log
+
+    path = find_log(event_log_dir, application_id)
+    try:
+        return None if path is None else profile_of(read_log(path))
+    except InputError:
+        return None

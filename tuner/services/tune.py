@@ -11,14 +11,16 @@ from tuner.model.advice import Advice
 from tuner.model.limits import ClusterLimits
 from tuner.search.engine import Ask, SearchEngine
 from tuner.search.objective import Observation, Summary, TrialState, best_of, summarise
+from tuner.search.prior import TimePrior
 from tuner.search.reserve import SIZES, ReservationModel
 from tuner.search.space import SearchSpace
 from tuner.search.start import start_proposals
 from tuner.services.advise import advice_from_tuning
 from tuner.services.application import ResourceManagerLostError
+from tuner.services.evidence import run_profile
 from tuner.services.trial import TrialRow, TrialRunner, remove_output
 from tuner.settings import Settings
-from tuner.store import NewStudy, RunKind, Store, Study, StudyState, optuna_schema_lock, optuna_url
+from tuner.store import NewStudy, RunKind, RunState, Store, Study, StudyState, optuna_schema_lock, optuna_url
 from tuner.yarn.model import Application
 
 HOPELESS_FACTOR = 3.0
@@ -132,6 +134,7 @@ class Tuning:
         state = StudyState.INTERRUPTED
         try:
             self._default_run()
+            self._believe_first_run()
             self._search()
             self._final_runs()
             state = StudyState.FINISHED
@@ -175,6 +178,21 @@ class Tuning:
                 "make it run with spark-submit first; only then is there something to tune",
             )
         self.engine.record(row.observation())
+
+    def _believe_first_run(self) -> None:
+        """Gives the search what the default run's event log says, where it can be read here."""
+        folder, first = self.runner.event_log_dir, self.engine.observations()[0]
+        runs = self.store.runs.list(study_id=self.study.id, kinds=[RunKind.DEFAULT], states=[RunState.SUCCEEDED])
+        if folder is None or not runs or runs[0].application_id is None:
+            return
+        profile = run_profile(folder, runs[0].application_id)
+        if profile is None:
+            self.progress.note(
+                "the first run's event log does not tell enough for the what-if model; searching without"
+            )
+            return
+        wait_s = max(0.0, first.duration_s - profile.observed_s)
+        self.engine.believe(TimePrior(profile, self.subject.memory, wait_s))
 
     def _search(self) -> None:
         cap_s = HOPELESS_FACTOR * self._default_duration_s() + HOPELESS_MARGIN_S

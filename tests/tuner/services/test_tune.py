@@ -36,6 +36,7 @@ class SimulatedRunner:
     def __init__(self, store: Store, job_id: int, study_id: int, change: Callable[..., Observation]) -> None:
         self._store, self._job_id, self._study_id, self._change = store, job_id, study_id, change
         self._job = SimulatedJob(noise=0.01, seed=4)
+        self.event_log_dir = None
         self.submitted: list[tuple[RunKind, Mapping[str, str], float | None]] = []
 
     def run(
