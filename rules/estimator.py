@@ -21,10 +21,12 @@ __all__ = [
     "Comparison",
     "Estimate",
     "JobEstimate",
+    "JobTimes",
     "Summary",
     "alone_latencies",
     "compare",
     "estimate",
+    "job_times",
     "summarize",
     "warm_up",
 ]
@@ -158,6 +160,37 @@ def estimate(case: Case, *, rules: RuleSet | None = None, alone_s: NDArray[np.fl
         summary=summarize(jobs, alone_s, case.horizon_s),
         by_queue=_by_queue(jobs, alone_s, case.horizon_s),
         utilisation=_utilisation(case, prepared),
+    )
+
+
+@dataclass(frozen=True)
+class JobTimes:
+    """The times of :class:`JobEstimate` alone, in the order of the case: what a search over configurations needs.
+
+    Attributes:
+        am_start_s: -1 where it does not happen by the horizon.
+        first_s: likewise.
+        finish_s: likewise.
+        rejected: whether the ResourceManager refused the job.
+    """
+
+    am_start_s: NDArray[np.float64]
+    first_s: NDArray[np.float64]
+    finish_s: NDArray[np.float64]
+    rejected: NDArray[np.bool_]
+
+
+def job_times(case: Case, *, rules: RuleSet | None = None) -> JobTimes:
+    """Simulates a case as :func:`estimate` does, and leaves out all that takes longer than the simulation itself.
+
+    Raises:
+        InputError: as :func:`estimate`.
+    """
+    prepared = prepare(case, rules)
+    run(prepared.memory.record)
+    table, places = prepared.memory["jobs"], np.argsort(np.array(prepared.order, np.int64))
+    return JobTimes(
+        table["am_start"][places], table["first"][places], table["finish"][places], table["rejection"][places] != 0
     )
 
 

@@ -12,6 +12,7 @@ SCHEDULER_COMMANDS: dict[str, CommandEntry] = {
     "show": CommandEntry("rules.cli.show:show_command", "the queues of the cluster, and what they use"),
     "explain": CommandEntry("rules.cli.explain:explain_command", "why applications wait, and what would free them"),
     "estimate": CommandEntry("rules.cli.estimate:estimate_command", "how the jobs of a case file would go"),
+    "optimize": CommandEntry("rules.cli.optimize:optimize_command", "the best configuration for a case file"),
     "backtest": CommandEntry("rules.cli.backtest:backtest_command", "what the tuner would have done to a case file"),
     "plan": CommandEntry("rules.cli.plan:plan_command", "plan a change of the cluster's queues"),
     "apply": CommandEntry("rules.cli.apply:apply_command", "apply a plan: checked, read back, watched"),

@@ -1,0 +1,237 @@
+"""The search: starting points, rounds of dynamic programming, and local refinement of the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rules.model import ROOT
+from rules.optimizer.combine import Range, Tree, divide
+from rules.optimizer.judge import Score
+from rules.optimizer.knobs import Candidate, Value
+from rules.optimizer.moves import anywhere, neighbour
+from rules.optimizer.space import Settings, Space
+from rules.optimizer.tables import LeafTable, LeafTables
+from rules.optimizer.usable import usable_by_leaf
+from rules.optimizer.whole import Whole
+
+__all__ = ["Effort", "Search"]
+
+_MOST_ROUNDS = 4
+_EXPLORED = 0.2
+"""Of the effort: candidates drawn from the whole space."""
+_STARTS, _PROBED = 3, 0.12
+"""How many are refined, and the part of the remaining effort that each gets before only the best goes on."""
+_TOLERANCE, _RETURNS = 0.02, 0.02
+"""How much worse a step may be at first, and how often a walk goes back to its best."""
+_MOST_MISSES = 200
+"""A walk ends after so many steps that lead nowhere new."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to search.
+
+    Attributes:
+        evaluations: simulations of the whole cluster at most.
+        is_over: whether the time is up.
+    """
+
+    evaluations: int
+    is_over: Callable[[], bool]
+
+
+class Search:
+    """One search.
+
+    Attributes:
+        best: the best candidate so far, and its score.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        whole: Whole,
+        tables: LeafTables,
+        paths: Sequence[Sequence[str]],
+        effort: Effort,
+        seed: int,
+        progress: Callable[[float], None],
+    ) -> None:
+        """Begins with the present configuration."""
+        self._space, self._whole, self._tables, self._paths = space, whole, tables, paths
+        self._effort, self._progress = effort, progress
+        self._rng = np.random.default_rng(seed)
+        self.best = (space.present, whole.score(space.present))
+        self.ranking: list[tuple[Candidate, Score]] = [self.best]
+
+    def run(self) -> None:
+        """Searches until nothing is left to try, or the effort is spent."""
+        if not self._space.knobs:
+            return
+        self._try_presets()
+        for _ in range(_MOST_ROUNDS):
+            if not self._round() or self._is_over():
+                break
+        self._explore()
+        self._refine()
+
+    def _is_over(self) -> bool:
+        self._progress(min(self._whole.evaluations / self._effort.evaluations, 1.0))
+        return self._whole.evaluations >= self._effort.evaluations or self._effort.is_over()
+
+    def _consider(self, values: Sequence[Value]) -> Score | None:
+        """Scores the nearest candidate that may be proposed; None where there is none, or it was seen."""
+        candidate = self._space.normal(values)
+        if candidate is None or candidate in self._whole:
+            return None
+        score = self._whole.score(candidate)
+        if score.rank < self.best[1].rank:
+            self.best = candidate, score
+        self.ranking.append((candidate, score))
+        return score
+
+    # --- starting points -----------------------------------------------------------------------------------------
+
+    def _try_presets(self) -> None:
+        for preset in self._space.presets():
+            if self._is_over():
+                return
+            self._consider(self._with_settings(self._space.present, dict.fromkeys(self._space.leaves, preset)))
+
+    def _with_settings(self, candidate: Candidate, settings: Mapping[str, Settings]) -> list[Value]:
+        values = list(candidate)
+        for path, own in settings.items():
+            for i in self._space.leaf_knobs[path]:
+                knob = self._space.knobs[i]
+                if knob.name in own:
+                    wanted = own[knob.name]
+                    is_number = not isinstance(wanted, str) and not isinstance(knob.present, str)
+                    values[i] = min(max(wanted, knob.least), knob.most) if is_number else wanted
+        return values
+
+    # --- dynamic programming -------------------------------------------------------------------------------------
+
+    def _round(self) -> bool:
+        """Tables with what each leaf could use under the best so far; whether their best divisions are better."""
+        base, before = self.best
+        times = self._whole.times(base)
+        usable = usable_by_leaf(self._whole.draws[0], self._paths[0], times[0])
+        units = max(100, 3 * len(self._space.leaves))
+        shares = self._space.shares(base)
+        presets = list(self._space.presets())
+        tables: dict[str, LeafTable] = {}
+        for path in self._space.leaves:
+            if self._effort.is_over():
+                return False
+            settings = self._space.settings(base, path)
+            tables[path] = self._tables.table(path, usable.get(path, ()), settings, shares[path], presets, units)
+        found = divide(self._hierarchy(), {path: table.cost for path, table in tables.items()}, units, self._ranges())
+        if found is None:
+            return False
+        chosen = {path: tables[path].settings[found[path]] for path in self._space.leaves}
+        at_present = {path: tables[path].settings[round(shares[path] * units)] for path in self._space.leaves}
+        divided = self._with_shares(base, found)
+        for values in (self._with_settings(divided, chosen), list(divided), self._with_settings(base, at_present)):
+            if not self._is_over():
+                self._consider(values)
+        return self.best[1].rank < before.rank
+
+    def _hierarchy(self) -> Tree:
+        return Tree({queue.path: queue.children for queue in self._space.tree if queue.children}, ROOT)
+
+    def _ranges(self) -> dict[str, Range]:
+        """The parents whose children's units are bound to theirs: by a lock, by bounds, by a step."""
+        found: dict[str, Range] = {}
+        groups = {group.parent: group for group in self._space.groups}
+        for queue in self._space.tree:
+            if not queue.children:
+                continue
+            group = groups.get(queue.path)
+            knobs = {self._space.knobs[i].path: self._space.knobs[i] for i in group.knobs} if group else {}
+            free = all(path in knobs and knobs[path].most >= 100 and knobs[path].least <= 1 for path in queue.children)
+            if not free:
+                limits = {path: (knob.least, knob.most) for path, knob in knobs.items()}
+                parts = self._space.parts(self._space.present)
+                for path in queue.children:
+                    limits.setdefault(path, (parts.get(path, 0.0), parts.get(path, 100.0)))
+                found[queue.path] = _range_of(limits)
+        return found
+
+    def _with_shares(self, candidate: Candidate, units: Mapping[str, int]) -> Candidate:
+        values = list(candidate)
+        for group in self._space.groups:
+            own = [units[self._space.knobs[i].path] for i in group.knobs]
+            for i, count in zip(group.knobs, own, strict=True):
+                values[i] = group.total * count / max(sum(own), 1)
+        return tuple(values)
+
+    # --- local refinement ----------------------------------------------------------------------------------------
+
+    def _explore(self) -> None:
+        """Candidates from all over the space: the refinement is not to depend on tables and presets alone."""
+        last = self._whole.evaluations + int(_EXPLORED * self._effort.evaluations)
+        misses = 0
+        while self._whole.evaluations < last and misses < _MOST_MISSES and not self._is_over():
+            misses = 0 if self._consider(anywhere(self._space, self._rng)) else misses + 1
+
+    def _refine(self) -> None:
+        """Short searches from each of the best few, then the rest of the effort from the best of all."""
+        begin = self._whole.evaluations
+        left = max(self._effort.evaluations - begin, 1)
+        for start in self._starts():
+            self._walk(start, self._whole.evaluations + int(_PROBED * left), 0.5)
+        self._walk(self.best, self._effort.evaluations, 1.0)
+
+    def _starts(self) -> list[tuple[Candidate, Score]]:
+        """The best few that differ in more than a detail."""
+        found: list[tuple[Candidate, Score]] = []
+        for candidate, score in sorted(self.ranking, key=lambda item: item[1].rank):
+            if all(_distance(candidate, other) > 0.3 for other, _ in found):
+                found.append((candidate, score))
+            if len(found) == _STARTS:
+                break
+        return found
+
+    def _walk(self, start: tuple[Candidate, Score], until: int, reach: float) -> None:
+        """Threshold accepting (Dueck and Scheuer 1990): a step may be a little worse, less and less so."""
+        current = best = start
+        begin, misses = self._whole.evaluations, 0
+        while self._whole.evaluations < until and misses < _MOST_MISSES and not self._is_over():
+            rest = reach * (1.0 - (self._whole.evaluations - begin) / max(until - begin, 1))
+            if not self._consider(neighbour(self._space, current[0], self._rng, rest)):
+                misses += 1
+                continue
+            misses = 0
+            stepped = self.ranking[-1]
+            if _is_near(stepped[1], current[1], _TOLERANCE * rest**2):
+                current = stepped
+                best = min(best, current, key=lambda item: item[1].rank)
+            elif self._rng.random() < _RETURNS:
+                current = best
+
+
+def _distance(one: Candidate, other: Candidate) -> float:
+    """The part of the knobs that differ by more than a tenth."""
+    differing = sum(
+        abs(a - b) > 0.1 * max(abs(a), abs(b))
+        if not isinstance(a, str) and not isinstance(b, str) and np.isfinite([a, b]).all()
+        else a != b
+        for a, b in zip(one, other, strict=True)
+    )
+    return differing / max(len(one), 1)
+
+
+def _is_near(score: Score, other: Score, tolerance: float) -> bool:
+    mine, theirs = score.rank, other.rank
+    return mine[:-1] < theirs[:-1] or (mine[:-1] == theirs[:-1] and mine[-1] <= theirs[-1] * (1.0 + tolerance))
+
+
+def _range_of(limits: Mapping[str, tuple[float, float]]) -> Range:
+    def of(path: str, own: int) -> tuple[int, int]:
+        least, most = limits[path]
+        return int(np.floor(least * own / 100.0)), int(np.ceil(most * own / 100.0))
+
+    return of
