@@ -72,6 +72,14 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float) 
     show_default=True,
     help="Run default and best so often again, in turn, and judge by these runs.",
 )
+@click.option(
+    "--runs-ahead",
+    type=click.IntRange(1),
+    default=50,
+    show_default=True,
+    help="How often the job is going to run with the result: the search ends early when another trial is not expected "
+    "to pay back in so many runs.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the search.")
 @click.option(
     "-o",
@@ -121,7 +129,8 @@ def tune(app: str, arguments: tuple[str, ...], as_json: bool, output: Path | Non
         arguments=arguments,
         passed_on=_passed_on(options),
         **{
-            name: options[name] for name in ("trials", "slack", "queue", "pins", "resume", "final_runs", "seed", "name")
+            name: options[name]
+            for name in ("trials", "slack", "queue", "pins", "resume", "final_runs", "runs_ahead", "seed", "name")
         },
         **{name: options[name] for name in ("main_class", "deploy_mode", "properties_file")},
     )

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _OBSERVATION = "observation"
 _REASON = "reason"
+LEAST_TRIALS = 5
+"""Runs before the model is believed when it says that nothing more is to be gained."""
 BAD_COST_FACTOR = 4.0
 """What a failed run is said to cost, against the costliest: a bad value, since Optuna forgets trials without one."""
 
@@ -40,6 +42,17 @@ class Ask:
     reason: str
 
 
+@dataclass(frozen=True)
+class Stop:
+    """Nothing more is worth a run.
+
+    Attributes:
+        reason: a sentence without a full stop.
+    """
+
+    reason: str
+
+
 @dataclass
 class SearchEngine:
     """One job's search.
@@ -51,6 +64,7 @@ class SearchEngine:
         seed: the same seed and the same observations give the same asks.
         start: proposals to try first, in this order; those that were tried, or can never be granted, are left out.
         prior: what is believed of times before anything has run.
+        runs_ahead: how often the job is going to run with the result; None to try on, whatever is to be gained.
     """
 
     space: SearchSpace
@@ -59,6 +73,7 @@ class SearchEngine:
     seed: int
     start: Sequence[Proposal] = ()
     prior: TimePrior | None = None
+    runs_ahead: float | None = None
     _study: Study = field(init=False)
     _asked: dict[int, optuna.trial.Trial] = field(init=False, default_factory=dict)
 
@@ -112,11 +127,17 @@ class SearchEngine:
         proposal = what_if_proposal(self.space, default, self.memory, prior, slack=self.slack)
         self.start = () if proposal is None else (proposal,)
 
-    def ask(self) -> Ask | None:
-        """The next configuration to run, or None where there is none left that was not tried."""
+    def ask(self) -> Ask | Stop:
+        """The next configuration to run, or why there is none."""
         proposal = self._propose()
         if proposal is None:
-            return None
+            return Stop("every configuration that the cluster can grant was tried")
+        if not self._worth_a_run(proposal):
+            saved = f"{proposal.gain or 0.0:.1%}"
+            return Stop(
+                f"another trial is expected to save {saved} of a run's GiB·s, "
+                f"which {self.runs_ahead:g} runs do not pay back"
+            )
         trial = self._new_trial(proposal.point)
         trial.set_user_attr(_REASON, proposal.reason)
         # Optuna can hand back values outside of the range; what is run is always checked again.
@@ -134,6 +155,11 @@ class SearchEngine:
 
         self._asked.pop(number, None)
         self._study.tell(number, state=optuna.trial.TrialState.FAIL, skip_if_finished=True)
+
+    def _worth_a_run(self, proposal: Proposal) -> bool:
+        if self.runs_ahead is None or len(self.observations()) < LEAST_TRIALS:
+            return True
+        return proposal.pays_back(self.runs_ahead)
 
     def _new_trial(self, point: Point) -> optuna.trial.Trial:
         self._study.enqueue_trial(dict(point))

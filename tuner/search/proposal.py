@@ -34,10 +34,22 @@ FAILURE_FACTOR = 2.0
 
 @dataclass(frozen=True)
 class Proposal:
-    """A point to try and why."""
+    """A point to try and why.
+
+    Attributes:
+        gain: what it is expected to save of the best one's GiB·s, as a fraction; None where nothing is expected of it
+            but to learn.
+        price: its own expected GiB·s, in units of the best one's.
+    """
 
     point: Point
     reason: str
+    gain: float | None = None
+    price: float = 1.0
+
+    def pays_back(self, runs_ahead: float) -> bool:
+        """Whether so many runs with the expected saving are worth this one."""
+        return self.gain is None or self.gain * runs_ahead >= self.price
 
 
 @dataclass(frozen=True)
@@ -93,7 +105,12 @@ def propose(
     index = int(np.argmax(gain * PARSIMONY**changes))
     saving = 1.0 - math.exp(log_memory[index] + prediction.mean[index] - best_log_cost)
     time_s = math.exp(prediction.mean[index])
-    return Proposal(candidates[index], f"model expects {time_s:.0f} s and {saving:+.0%} GiB·s saved on the best so far")
+    return Proposal(
+        candidates[index],
+        f"model expects {time_s:.0f} s and {saving:+.0%} GiB·s saved on the best so far",
+        gain=1.0 - math.exp(-float(gain[index])),
+        price=math.exp(log_memory[index] + prediction.mean[index] - best_log_cost),
+    )
 
 
 def _believed(

@@ -42,6 +42,7 @@ class TuneOrder:
     pins: Mapping[str, str] = field(default_factory=dict)
     resume: bool = False
     final_runs: int = 0
+    runs_ahead: float | None = None
     seed: int = 1
     name: str | None = None
     main_class: str | None = None
@@ -96,7 +97,7 @@ def run_tuning(order: TuneOrder, settings: Settings, environ: Mapping[str, str],
         for text in subject.notes:
             progress.note(text)
         job = _job(store, order, program)
-        request = TuneRequest(order.trials, order.slack, order.resume, order.seed, order.final_runs)
+        request = TuneRequest(order.trials, order.slack, order.resume, order.seed, order.final_runs, order.runs_ahead)
         study = open_study(settings, store, job.id, request, subject, progress)
         engine = open_engine(settings, subject, request, study)
         try:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from tuner.errors import InputError
 from tuner.model.advice import Advice
 from tuner.model.limits import ClusterLimits
-from tuner.search.engine import Ask, SearchEngine
+from tuner.search.engine import Ask, SearchEngine, Stop
 from tuner.search.objective import Observation, Summary, TrialState, best_of, summarise
 from tuner.search.prior import TimePrior
 from tuner.search.reserve import SIZES, ReservationModel
@@ -42,6 +42,7 @@ class TuneRequest:
         resume: go on with an interrupted study of this job over the same space.
         seed: of the search.
         final_runs: how often default and best are run again, in turn, at the end.
+        runs_ahead: how often the job is going to run; trials that so many runs do not pay back are left out.
     """
 
     trials: int = 10
@@ -49,6 +50,7 @@ class TuneRequest:
     resume: bool = False
     seed: int = 1
     final_runs: int = 0
+    runs_ahead: float | None = None
 
 
 @dataclass(frozen=True)
@@ -198,8 +200,8 @@ class Tuning:
         cap_s = HOPELESS_FACTOR * self._default_duration_s() + HOPELESS_MARGIN_S
         while len(self.engine.observations()) < self.request.trials:
             ask = self.engine.ask()
-            if ask is None:
-                self.progress.note("every configuration that the cluster can grant was tried")
+            if isinstance(ask, Stop):
+                self.progress.note(f"the search ends here: {ask.reason}")
                 return
             try:
                 row = self._trial(
@@ -360,6 +362,7 @@ def open_engine(settings: Settings, subject: TuneSubject, request: TuneRequest, 
         slack=request.slack,
         seed=study.seed,
         start=start_proposals(subject.space, subject.limits, subject.default),
+        runs_ahead=request.runs_ahead,
     )
     engine.open(optuna_url(settings), f"yarntune-{study.id}-{subject.space.hash}", optuna_schema_lock(settings))
     return engine

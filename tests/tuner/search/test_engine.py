@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tuner.search.simulated import MEMORY, SimulatedJob, space
-from tuner.search.engine import SearchEngine
+from tuner.search.engine import LEAST_TRIALS, Ask, SearchEngine, Stop
 from tuner.search.objective import TrialState, best_of, summarise
 from tuner.search.start import start_proposals
 
@@ -36,7 +36,7 @@ def search(engine: SearchEngine, job: SimulatedJob, trials: int) -> None:
         engine.record(job.run(DEFAULT))
     while len(engine.observations()) < trials:
         ask = engine.ask()
-        assert ask is not None
+        assert isinstance(ask, Ask)
         engine.tell(ask.number, job.run(ask.configuration))
 
 
@@ -68,7 +68,7 @@ def test_start_proposals_come_first_and_in_order(url: str) -> None:
         reasons = []
         for _ in range(4):
             ask = engine.ask()
-            assert ask is not None
+            assert isinstance(ask, Ask)
             reasons.append(ask.reason)
             engine.tell(ask.number, job.run(ask.configuration))
     assert reasons[:3] == [
@@ -108,12 +108,12 @@ def test_an_interrupted_search_goes_on_where_it_was(url: str) -> None:
         search(engine, job, 3)
         before = engine.observations()
         lost = engine.ask()
-        assert lost is not None
+        assert isinstance(lost, Ask)
     # The process dies here, with a trial that never got its answer.
     with opened(url) as engine:
         assert engine.observations() == before
         again = engine.ask()
-        assert again is not None
+        assert isinstance(again, Ask)
         assert again.number == lost.number + 1
         assert again.configuration == lost.configuration, "nothing was learnt about it, so it is still worth a run"
         engine.tell(again.number, job.run(again.configuration))
@@ -121,11 +121,26 @@ def test_an_interrupted_search_goes_on_where_it_was(url: str) -> None:
         assert len(engine.observations()) == 5
 
 
+def test_the_search_ends_when_nothing_is_to_be_gained_any_more(url: str) -> None:
+    """A job that runs once more is worth few trials, one that runs for years is worth many."""
+    job = SimulatedJob(noise=0.0, seed=0)
+    with opened(url) as engine:
+        search(engine, job, LEAST_TRIALS)
+        engine.runs_ahead = 0.001
+        stop = engine.ask()
+        assert isinstance(stop, Stop)
+        assert "0.001 runs do not pay back" in stop.reason
+        trials = len(engine.observations())
+        engine.runs_ahead = 1e9
+        assert isinstance(engine.ask(), Ask)
+        assert len(engine.observations()) == trials == LEAST_TRIALS
+
+
 def test_an_abandoned_trial_is_no_observation(url: str) -> None:
     with opened(url) as engine:
         engine.record(SimulatedJob(noise=0.0, seed=0).run(DEFAULT))
         ask = engine.ask()
-        assert ask is not None
+        assert isinstance(ask, Ask)
         engine.abandon(ask.number)
         assert len(engine.observations()) == 1
 

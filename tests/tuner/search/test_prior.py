@@ -12,7 +12,7 @@ import pytest
 
 from tests.tuner.search.simulated import LIMITS, MEMORY, space
 from tuner.model.runtime import Contention, RunProfile, StageProfile, WhatIf, predict
-from tuner.search.engine import SearchEngine
+from tuner.search.engine import Ask, SearchEngine
 from tuner.search.objective import Observation, TrialState, best_of, summarise
 from tuner.search.prior import TimePrior
 
@@ -91,7 +91,7 @@ def searched(folder: Path, seed: int, trials: int, *, informed: bool) -> list[Ob
             engine.believe(TimePrior(PROFILE, MEMORY, wait_s=3.0))
         while len(engine.observations()) < trials:
             ask = engine.ask()
-            assert ask is not None
+            assert isinstance(ask, Ask)
             engine.tell(ask.number, job.run(ask.configuration))
         return engine.observations()
     finally:
