@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from tuner.cli.output import json_option, print_json
+from tuner.errors import StoreError
 from tuner.settings import Settings
 
 
@@ -47,6 +48,11 @@ def status(as_json: bool) -> None:
         SchemaState.NEWER: f"{found.revision}, newer than {found.head}: install the yarntune that made it",
     }
     if as_json:
-        print_json({"url": found.url, "revision": found.revision, "head": found.head, "state": found.state.value})
+        names = {"url": found.url, "revision": found.revision, "head": found.head, "state": found.state.value}
+        print_json({**names, "damage": found.damage or None})
     else:
         click.echo(f"{found.url}\n{advice[found.state]}")
+    if found.damage:
+        raise StoreError(
+            f"the store is damaged: {found.damage}", "restore it from a backup, or move it away to begin anew"
+        )

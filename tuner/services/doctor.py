@@ -139,6 +139,9 @@ def check_store(settings: Settings, environ: Mapping[str, str]) -> Sequence[Find
     from tuner.store import SchemaState, schema_status
 
     found = schema_status(settings)
+    if found.damage:
+        mend = "restore it from a backup, or move it away to begin with an empty one"
+        return [Finding("store", Status.FAIL, f"{found.url} is damaged: {found.damage}", mend)]
     if found.state is SchemaState.CURRENT:
         return [Finding("store", Status.OK, f"{found.url}, schema {found.revision}")]
     if found.state is SchemaState.OLDER:

@@ -33,12 +33,14 @@ class SchemaStatus:
         url: without its password.
         revision: the schema's revision in the database; None where there is none.
         head: the revision that this yarntune uses.
+        damage: what SQLite's own quick check found; empty where all is well, or the database is another one.
     """
 
     url: str
     revision: str | None
     head: str
     state: SchemaState
+    damage: str = ""
 
 
 def read_status(database: Database) -> SchemaStatus:
@@ -55,6 +57,20 @@ def read_status(database: Database) -> SchemaStatus:
                 table = sa.table(VERSION_TABLE, sa.column("version_num"))
                 revision = connection.execute(sa.select(table.c.version_num)).scalar_one_or_none()
     return SchemaStatus(url=database.masked_url, revision=revision, head=HEAD, state=_state(revision))
+
+
+def find_damage(database: Database) -> str:
+    """The first thing that SQLite finds wrong with its file; empty where nothing is, or it is no SQLite.
+
+    Raises:
+        StoreError: where the file cannot be read at all.
+    """
+    path = database.sqlite_path
+    if path is None or not path.exists():
+        return ""
+    with database.read() as connection:
+        found = connection.execute(sa.text("PRAGMA quick_check(1)")).scalar_one()
+    return "" if found == "ok" else str(found).splitlines()[-1]
 
 
 def _state(revision: str | None) -> SchemaState:

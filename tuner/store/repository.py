@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Self
 
 from tuner.settings import Settings
@@ -13,7 +14,7 @@ from tuner.store.clusters import ClusterRepository
 from tuner.store.connection import BUSY_TIMEOUT_S, Database, connect, create_file, parse_url, schema_lock
 from tuner.store.history import HistoryRepository
 from tuner.store.jobs import JobRepository
-from tuner.store.migration import SchemaStatus, ensure_schema, read_status, upgrade
+from tuner.store.migration import SchemaStatus, ensure_schema, find_damage, read_status, upgrade
 from tuner.store.plans import PlanRepository
 from tuner.store.records import Swept
 from tuner.store.runs import RunRepository
@@ -104,7 +105,7 @@ def schema_status(settings: Settings) -> SchemaStatus:
         StoreError: where the store cannot be reached or read.
     """
     with connect(settings.database_url) as database:
-        return read_status(database)
+        return replace(read_status(database), damage=find_damage(database))
 
 
 def upgrade_schema(settings: Settings) -> SchemaStatus:

@@ -20,7 +20,7 @@ from tuner.cli.output import json_option, note, print_json, render_table
 from tuner.errors import ClusterError, InputError
 from tuner.settings import Settings
 from tuner.units import parse_memory_mib
-from workloads.cluster import lifecycle, shell
+from workloads.cluster import lifecycle, processes, shell
 from workloads.cluster.layout import Layout, known_names
 from workloads.cluster.spec import DEFAULT_NAME, SCHEDULERS, STORES, ClusterSpec, ClusterStatus, Stopped
 from workloads.cluster.status import status as look
@@ -216,6 +216,10 @@ def env(name: str, as_json: bool) -> None:
     running = Layout.of(Settings.from_environment(), name).read()
     if running is None:
         raise ClusterError(f"the cluster {name} is not up", f"yarntune cluster up --name {name}")
+    if any(record.role == "resourcemanager" and processes.find(record) is None for record in running.processes):
+        raise ClusterError(
+            f"the ResourceManager of the cluster {name} is dead", f"start it anew: yarntune cluster up --name {name}"
+        )
     variables = shell.environment(running)
     if as_json:
         print_json(variables)

@@ -221,7 +221,8 @@ def _why_it_ended(record: ProcessRecord, java: Java) -> Exception:
     telling = [
         line for line in lines if "Caused by:" in line or "FATAL" in line or " ERROR " in line or "Error:" in line
     ]
-    said = (telling or lines or ["it logged nothing"])[-1].strip()[:400]
+    causes = [line.partition("Caused by:")[2] for line in telling if "Caused by:" in line]
+    said = (causes or telling or lines or ["it logged nothing"])[-1].strip()[:400]
     return ClusterError(f"the {record.role} ended while it was starting: {said}", f"the whole log is {log}")
 
 

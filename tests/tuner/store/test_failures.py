@@ -257,3 +257,18 @@ class TestPostgresql:
         with psycopg.connect(url) as connection:
             tables = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
         assert tables == (0,)
+
+
+def test_damage_in_the_middle_of_the_file_is_seen(tmp_path: Path) -> None:
+    """A store that opens may still be damaged: SQLite looks at a page only when it needs it."""
+    path = tmp_path / "store.db"
+    settings = settings_for(f"sqlite:///{path}")
+    with open_store(settings) as store:
+        for number in range(300):
+            store.jobs.get_or_create(NewJob(key=f"k{number}", name="n" * 100, program="p"), now=0.0)
+    assert schema_status(settings).damage == ""
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 6000] = b"\xff" * 6000
+    path.write_bytes(bytes(content))
+    assert schema_status(settings).damage
