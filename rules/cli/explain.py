@@ -12,7 +12,7 @@ from tuner.cli.output import json_option, note, print_json
 from tuner.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rules.explain.model import Effect, Explanation, Remedy
     from rules.live.model import LiveApplication, LiveCluster
@@ -54,7 +54,7 @@ def explain_command(app: str | None, queue: str | None, limit: int, as_json: boo
     elif not found:
         click.echo(f"No application waits{f' in {queue}' if queue else ''}.")
     else:
-        click.echo("\n\n".join(as_text(each) for each in found))
+        click.echo(as_text(found))
 
 
 def _waiting(live: LiveCluster, queue: str | None) -> list[LiveApplication]:
@@ -94,9 +94,14 @@ def _application(client: ResourceManagerClient, live: LiveCluster, app_id: str) 
     )
 
 
-def as_text(found: Explanation) -> str:
-    """One explanation for people, in 80 columns."""
-    return "\n".join(_lines(found))
+def as_text(found: Sequence[Explanation]) -> str:
+    """Explanations for people, in 80 columns; what was assumed stands once at the end."""
+    parts = ["\n".join(_lines(each)) for each in found]
+    effects = [each.remedy.effect for each in found if each.remedy is not None and each.remedy.effect is not None]
+    if effects:
+        assumptions = dict.fromkeys(assumption for effect in effects for assumption in effect.assumptions)
+        parts.append("\n".join(_wrap("Times are the model's, assuming that " + "; ".join(assumptions) + ".")))
+    return "\n\n".join(parts)
 
 
 def _lines(found: Explanation) -> Iterator[str]:
@@ -120,12 +125,15 @@ def _remedy_lines(remedy: Remedy) -> Iterator[str]:
         yield from _wrap(f"{change.property}: {change.before or '(not set)'} -> {change.after}", 4)
     if remedy.effect is None:
         return
-    yield "  What that does to all, by the model (mean time to the end):"
+    yield "  What that does to the queues' applications (mean time to the end):"
     for queue in remedy.effect.queues:
         many = "application" if queue.applications == 1 else "applications"
         times = f"{_duration(queue.before_s)} -> {_duration(queue.after_s)}"
+        if queue.unfinished_before == queue.applications == queue.unfinished_after:
+            times = "none ends within a day, with it or without"
+        elif queue.unfinished_before or queue.unfinished_after:
+            times += f"; without an end: {queue.unfinished_before} -> {queue.unfinished_after}"
         yield from _wrap(f"{queue.path} ({queue.applications} {many}): {times}", 4)
-    yield from _wrap("assuming that " + "; ".join(remedy.effect.assumptions), 4)
 
 
 def _wrap(text: str, indent: int = 0) -> list[str]:
@@ -178,6 +186,8 @@ def _effect_json(effect: Effect) -> dict[str, Any]:
                 "applications": queue.applications,
                 "mean_seconds_before": queue.before_s,
                 "mean_seconds_after": queue.after_s,
+                "unfinished_before": queue.unfinished_before,
+                "unfinished_after": queue.unfinished_after,
             }
             for queue in effect.queues
         ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from statistics import median_low
+from statistics import fmean, median_low
 
 import numpy as np
 
@@ -43,12 +43,21 @@ def effect_of(live: LiveCluster, before: Setting, after: Setting) -> Effect | No
         return None
     case = to_case(live, jobs, horizon_s=_HORIZON_S)
     first, second = _estimate(case, before), _estimate(case, after)
-    queues = tuple(
-        QueueEffect(path, found.jobs, found.mean_latency_s, second.by_queue[path].mean_latency_s)
-        for path, found in first.by_queue.items()
-        if path in second.by_queue
+    paths = dict.fromkeys(job.path for job in first.jobs)
+    return Effect(tuple(_queue_effect(path, first, second) for path in paths), typical.assumptions())
+
+
+def _queue_effect(path: str, before: Estimate, after: Estimate) -> QueueEffect:
+    pairs = [(a, b) for a, b in zip(before.jobs, after.jobs, strict=True) if a.path == path]
+    ended = [(a, b) for a, b in pairs if a.finish_s >= 0 and b.finish_s >= 0]
+    return QueueEffect(
+        path,
+        len(pairs),
+        fmean([a.finish_s - a.submit_s for a, _ in ended] or [0.0]),
+        fmean([b.finish_s - b.submit_s for _, b in ended] or [0.0]),
+        sum(a.finish_s < 0 for a, _ in pairs),
+        sum(b.finish_s < 0 for _, b in pairs),
     )
-    return Effect(queues, typical.assumptions())
 
 
 def _estimate(case: Case, setting: Setting) -> Estimate:

@@ -13,7 +13,7 @@ from rules.explain.effect import effect_of
 from rules.explain.knobs import Knob, knobs_of
 from rules.explain.model import Explanation, Remedy
 from rules.explain.replay import Replay, Setting, Verdict
-from rules.explain.search import smallest_change
+from rules.explain.search import Change, smallest_change
 from rules.explain.words import GETS_ON, NO_PROPERTY, RM_SAYS, figures, sentence
 from rules.live.model import LiveApplication, LiveCluster, Unreadable
 from rules.model import DEFAULT_LABEL, Finding, Resources
@@ -50,7 +50,7 @@ class _Model:
         self.live = live
         self.verdicts: dict[str, Verdict] = {}
         self.doubts: tuple[str, ...] = ()
-        self._remedies: dict[tuple[object, ...], Remedy | None] = {}
+        self._remedies: dict[tuple[object, ...], Remedy] = {}
         self._replay: Replay | None = None
         if isinstance(live.configuration, Unreadable):
             self.doubts = (f"{live.configuration.reason}: {live.configuration.hint}",)
@@ -68,20 +68,25 @@ class _Model:
                 "what runs could not be set up in the model just so: the cluster's nodes are filled otherwise",
             )
 
-    def remedy(self, application: LiveApplication, rule: str, effects: bool) -> Remedy | None:
-        """The smallest change that frees an application; None where there is none."""
+    def change(self, application: LiveApplication, rule: str | None) -> Change | str:
+        """The smallest change that frees an application; else why there is none."""
         if self._replay is None or application.id not in self.verdicts:
-            return None
+            return "without the configuration no change can be worked out"
         found = smallest_change(self._replay, application.id, self._knobs(application), rule)
-        if found is None:
-            return None
-        changes, setting = found
-        if _refused(self.live, self._replay.present, setting):
-            return None
-        key = (changes, effects)
+        if isinstance(found, Change):
+            finding = _refused(self.live, self._replay.present, found.setting)
+            return found if finding is None else f"what would free it is no valid configuration: {finding.message}"
+        if found is None or found == rule or found in GETS_ON:
+            return "no change of its queues would free it at once"
+        return f"with its queues' limits raised it would still wait, as {sentence(self.live, application, found)}"
+
+    def remedy(self, change: Change, effects: bool) -> Remedy:
+        """The change with its effect, which is worked out once for all whom it frees."""
+        key = (change.changes, effects)
         if key not in self._remedies:
-            effect = effect_of(self.live, self._replay.present, setting) if effects else None
-            self._remedies[key] = Remedy(changes, effect)
+            assert self._replay is not None
+            effect = effect_of(self.live, self._replay.present, change.setting) if effects else None
+            self._remedies[key] = Remedy(change.changes, effect)
         return self._remedies[key]
 
     def _knobs(self, application: LiveApplication) -> list[Knob]:
@@ -105,17 +110,36 @@ def _explain(live: LiveCluster, model: _Model | None, application: LiveApplicati
     verdict = model.verdicts.get(application.id)
     if verdict is not None and verdict.rejected is not None:
         doubts += (f"the model would refuse it: {verdict.rejected}",)
-    if rule is None or rule in GETS_ON:
-        reason = "by the rules nothing keeps it: its next container comes at one of the next heartbeats"
-        if verdict is None:
-            reason = "why it waits cannot be told from here"
-        said = application.diagnostics
-        advice = f"the ResourceManager says: {said}" if said else "look again in a moment"
-        return Explanation(application, waiting_s, rule, reason, figures(live, application, ""), None, advice, doubts)
-    remedy = None if rule in NO_PROPERTY else model.remedy(application, rule, effects)
-    advice = "" if remedy else NO_PROPERTY.get(rule, "no change of its queues alone would free it at once")
+    change: Change | str = NO_PROPERTY.get(rule or "", "")
+    if rule not in NO_PROPERTY and not (verdict is not None and verdict.served and rule in GETS_ON):
+        change = model.change(application, rule)
+        if isinstance(change, Change) and rule in GETS_ON:
+            # A queue above is at its limit, so that nobody has looked at the application yet.
+            rule = change.rule
+    if rule in GETS_ON:
+        return _gets_on(live, application, rule, verdict, doubts)
+    assert rule is not None
+    remedy = model.remedy(change, effects) if isinstance(change, Change) else None
+    advice = "" if isinstance(change, Change) else change
     shown = figures(live, application, rule)
     return Explanation(application, waiting_s, rule, sentence(live, application, rule), shown, remedy, advice, doubts)
+
+
+def _gets_on(
+    live: LiveCluster,
+    application: LiveApplication,
+    rule: str | None,
+    verdict: Verdict | None,
+    doubts: tuple[str, ...],
+) -> Explanation:
+    """By the rules nothing, or nothing but the next beat, keeps it."""
+    reason = "by the rules nothing keeps it: its next container comes at one of the next heartbeats"
+    if verdict is None or not verdict.served:
+        reason = "no limit of its queues keeps it; why it waits cannot be told from here"
+    said = application.diagnostics
+    advice = f"the ResourceManager says: {said}" if said else "look again in a moment"
+    waiting_s = max(live.time_s - application.submitted_s, 0.0)
+    return Explanation(application, waiting_s, rule, reason, figures(live, application, ""), None, advice, doubts)
 
 
 def _plain_fact(live: LiveCluster, application: LiveApplication) -> tuple[str, str, str] | None:
@@ -157,9 +181,7 @@ def _rule(live: LiveCluster, model: _Model, application: LiveApplication) -> tup
     label = application.asks[0].label if application.asks else DEFAULT_LABEL
     if label != DEFAULT_LABEL:
         doubts += ("it asks for nodes with a label, which the model does not know",)
-    elif (rule is None or rule in GETS_ON) and not any(
-        _fits(live, application.asks[0].resources, room) for room in live.free.values()
-    ):
+    elif rule in GETS_ON and not any(_fits(live, application.asks[0].resources, room) for room in live.free.values()):
         return _NO_ROOM, doubts
     return rule, doubts
 

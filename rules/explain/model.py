@@ -25,12 +25,23 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class QueueEffect:
-    """What a change does to the applications of one queue: their mean time to the end, before and after, in seconds."""
+    """What a change does to the applications of one queue.
+
+    Attributes:
+        path: the queue's.
+        applications: how many it has now.
+        before_s: mean time from now to the end without the change, of those that end with and without it.
+        after_s: the same with the change.
+        unfinished_before: how many would not end within a day without the change.
+        unfinished_after: likewise with it.
+    """
 
     path: str
     applications: int
     before_s: float
     after_s: float
+    unfinished_before: int = 0
+    unfinished_after: int = 0
 
 
 @dataclass(frozen=True)

@@ -7,27 +7,34 @@ application waiting that less of it would let on, as long as nothing else change
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from rules.explain.knobs import Knob
 from rules.explain.replay import Replay, Setting
 from rules.model import PropertyChange
 
-__all__ = ["smallest_change", "turned"]
+__all__ = ["Change", "smallest_change"]
 
 _Test = Callable[[Mapping[int, int]], bool]
 
 
-def turned(setting: Setting, choice: Mapping[int, int], knobs: list[Knob]) -> Setting:
-    """A setting with properties changed: the place of each knob, and of its value."""
-    for number, place in choice.items():
-        setting = knobs[number].turn(setting, knobs[number].values[place])
-    return setting
+@dataclass(frozen=True)
+class Change:
+    """Properties to change.
+
+    Attributes:
+        rule: id of the rule whose limit the first of them sets.
+        changes: the properties.
+        setting: the configuration with all of them.
+    """
+
+    rule: str
+    changes: tuple[PropertyChange, ...]
+    setting: Setting
 
 
-def smallest_change(
-    replay: Replay, application: str, knobs: list[Knob], first_rule: str | None
-) -> tuple[tuple[PropertyChange, ...], Setting] | None:
-    """The change, and the setting with it; None where not even all properties at their most would free it.
+def smallest_change(replay: Replay, application: str, knobs: list[Knob], first_rule: str | None) -> Change | str | None:
+    """The change; where not even all properties at their most would free it, the rule that would bind then.
 
     Of several properties that would do, the one of the rule that binds is taken; where no single one does, as few as
     possible, each raised as little as possible.
@@ -42,17 +49,24 @@ def smallest_change(
     most = {number: len(knobs[number].values) - 1 for number in order}
 
     def frees(choice: Mapping[int, int]) -> bool:
-        verdicts, _ = replay.verdicts(turned(replay.present, choice, knobs))
+        verdicts, _ = replay.verdicts(_turned(replay.present, choice, knobs))
         return verdicts[application].served
 
     needed = _needed(order, most, frees)
     if needed is None:
-        return None
+        return replay.verdicts(_turned(replay.present, most, knobs))[0][application].rule
     choice = {number: most[number] for number in needed}
     for number in needed:
         choice[number] = _least_place(choice, number, frees)
     changes = tuple(knobs[number].change(place) for number, place in choice.items())
-    return changes, turned(replay.present, choice, knobs)
+    return Change(knobs[needed[0]].rule, changes, _turned(replay.present, choice, knobs))
+
+
+def _turned(setting: Setting, choice: Mapping[int, int], knobs: list[Knob]) -> Setting:
+    """A setting with properties changed: the place of each knob, and of its value."""
+    for number, place in choice.items():
+        setting = knobs[number].turn(setting, knobs[number].values[place])
+    return setting
 
 
 def _needed(order: list[int], most: Mapping[int, int], frees: _Test) -> list[int] | None:

@@ -13,10 +13,10 @@ from tuner.yarn.model import QueueInfo, QueueUser, Resource
 
 __all__ = ["GETS_ON", "NO_PROPERTY", "RM_SAYS", "figures", "sentence"]
 
-GETS_ON = frozenset(
-    {"assignments-per-heartbeat", "fair-assign-multiple", "fair-update-step", "asynchronous-scheduling"}
+GETS_ON: frozenset[str | None] = frozenset(
+    {None, "assignments-per-heartbeat", "fair-assign-multiple", "fair-update-step", "asynchronous-scheduling"}
 )
-"""Rules that only make it wait for the next beat."""
+"""Rules that only make it wait for the next beat; None: it waits for nothing."""
 
 NO_PROPERTY: Mapping[str, str] = {
     "cluster-resources": "what is in use has to end, or the cluster needs more or larger nodes; no property frees room "
