@@ -14,15 +14,15 @@ from rules.dialects.capacity_properties import PREFIX, default_of
 from rules.dialects.capacity_values import parse_number
 from rules.engine import Rule, RuleEngine
 from rules.limits import Limit, Limits
-from rules.model import ROOT, CapacityMode, Queue, QueueState, QueueTree, Resources
+from rules.model import Queue, QueueState, QueueTree, Resources
 from rules.rulesets.capacity import RULES
+from rules.rulesets.capacity_share_facts import is_legacy, share_facts, vector_facts
 from tuner.errors import InputError
 
 __all__ = ["CapacityRules", "user_place"]
 
 _VERSION = (3, 4)
 _CALCULATOR = f"{PREFIX}resource-calculator"
-_MODES = {CapacityMode.WEIGHT: "weight", CapacityMode.ABSOLUTE: "absolute", CapacityMode.VECTOR: "vector"}
 
 
 class CapacityRules:
@@ -56,14 +56,19 @@ class CapacityRules:
         for other in _user_facts(tree):
             found += self._limits_of(tuple(other.items()))
         parents: dict[str, dict[str, float]] = {"": _above_root(cluster)}
+        vectors: dict[str, dict[str, float | str]] = {}
+        legacy = is_legacy(tree)
         for queue in tree:
             parent = parents[queue.parent or ""]
-            fact = _queue_fact(tree, queue, parent, cluster_fact)
+            shares = vectors.get(queue.path) or share_facts(tree, queue, parent)
+            fact = _queue_fact(tree, queue, shares, cluster_fact)
             limits = self._limits_of(tuple(fact.items()))
             found += limits
-            for other in _queue_user_facts(queue):
+            for other in _queue_user_facts(tree, queue):
                 found += self._limits_of(tuple(other.items()))
             parents[queue.path] = _as_parent({limit.kind: limit for limit in limits}, parent)
+            if not legacy:
+                vectors |= vector_facts(tree, queue, parents[queue.path], cluster_fact)
         return Limits.of(found)
 
     def _evaluate(self, fact: tuple[tuple[str, float | str], ...]) -> tuple[Limit, ...]:
@@ -118,7 +123,7 @@ def _cluster_fact(tree: QueueTree, cluster: Resources) -> dict[str, float | str]
 
 
 def _queue_fact(
-    tree: QueueTree, queue: Queue, parent: Mapping[str, float], cluster: Mapping[str, float | str]
+    tree: QueueTree, queue: Queue, shares: Mapping[str, float | str], cluster: Mapping[str, float | str]
 ) -> dict[str, float | str]:
     fact: dict[str, float | str] = {
         "kind": "queue",
@@ -129,8 +134,7 @@ def _queue_fact(
         "priority": _number(queue.properties, "priority", "0"),
         "stopped": float(_is_stopped(tree, queue)),
         "maximum_parallel": _number(queue.properties, "max-parallel-apps", _parallel_default(tree)),
-        **_guarantee_facts(tree, queue, parent),
-        **_maximum_facts(queue, parent),
+        **shares,
     }
     if not queue.is_leaf:
         fact["children_by_priority"] = float(_parent_policy(tree, queue) == "priority-utilization")
@@ -147,54 +151,6 @@ def _queue_fact(
     fact["maximum_applications"] = _number(queue.properties, "maximum-applications", "-1")
     fact["system_applications"] = _number(tree.settings, f"{PREFIX}maximum-applications", "10000")
     return fact
-
-
-def _guarantee_facts(tree: QueueTree, queue: Queue, parent: Mapping[str, float]) -> dict[str, float | str]:
-    capacity = queue.capacity
-    mode = _MODES.get(capacity.mode, "percent")
-    if queue.path == ROOT:
-        return {"capacity_mode": "percent", "capacity": 100.0, "parent_absolute": 1.0}
-    if mode == "vector":
-        raise InputError(
-            f"{queue.path}: a capacity that mixes amounts, percentages and weights is not modelled",
-            "write it as one percentage, one weight, or absolute amounts of memory and vcores",
-        )
-    if mode != "absolute":
-        weights = sum(child.capacity.value for child in tree.children(queue.parent or ROOT))
-        facts: dict[str, float | str] = {"capacity_mode": mode, "capacity": capacity.value}
-        if mode == "weight":
-            facts["sibling_weights"] = weights
-        return {**facts, "parent_absolute": parent["parent_absolute"]}
-    siblings = sum((child.capacity.resources for child in tree.children(queue.parent or ROOT)), Resources())
-    return {
-        "capacity_mode": mode,
-        "configured_memory_mib": float(capacity.resources.memory_mib),
-        "configured_vcores": float(capacity.resources.vcores),
-        "parent_absolute": parent["parent_absolute"],
-        "siblings_memory_mib": float(siblings.memory_mib),
-        "siblings_vcores": float(siblings.vcores),
-        "parent_memory_mib": parent["parent_memory_mib"],
-        "parent_vcores": parent["parent_vcores"],
-    }
-
-
-def _maximum_facts(queue: Queue, parent: Mapping[str, float]) -> dict[str, float | str]:
-    maximum = queue.maximum_capacity
-    absolute = maximum.mode is CapacityMode.ABSOLUTE
-    if absolute or (queue.capacity.mode is CapacityMode.ABSOLUTE and maximum.mode is CapacityMode.UNSET):
-        return {
-            "maximum_mode": "absolute",
-            "maximum_memory_mib": float(maximum.resources.memory_mib),
-            "maximum_vcores": float(maximum.resources.vcores),
-            "parent_maximum_memory_mib": parent["parent_maximum_memory_mib"],
-            "parent_maximum_vcores": parent["parent_maximum_vcores"],
-        }
-    percent = maximum.value if maximum.mode is CapacityMode.PERCENT else 100.0
-    return {
-        "maximum_mode": "percent",
-        "maximum_capacity": 100.0 if percent < 0 or queue.path == ROOT else percent,
-        "parent_absolute_maximum": parent["parent_absolute_maximum"],
-    }
 
 
 def _application_policy(queue: Queue) -> str:
@@ -258,17 +214,18 @@ def _user_facts(tree: QueueTree) -> Iterator[dict[str, float | str]]:
             }
 
 
-def _queue_user_facts(queue: Queue) -> Iterator[dict[str, float | str]]:
-    """Users of a leaf who have a weight of their own."""
+def _queue_user_facts(tree: QueueTree, queue: Queue) -> Iterator[dict[str, float | str]]:
+    """Users of a leaf who have a weight of their own, there or in a queue above it."""
+    if not queue.is_leaf:
+        return
     prefix, suffix = "user-settings.", ".weight"
-    for name in queue.properties:
-        if name.startswith(prefix) and name.endswith(suffix):
-            user = name.removeprefix(prefix).removesuffix(suffix)
-            yield {
-                "kind": "queue-user",
-                "queue": user_place(queue.path, user),
-                "weight": _number(queue.properties, name, "1"),
-            }
+    weights: dict[str, float] = {}
+    for above in (*reversed(tuple(tree.ancestors(queue.path))), queue):
+        for name in above.properties:
+            if name.startswith(prefix) and name.endswith(suffix):
+                weights[name.removeprefix(prefix).removesuffix(suffix)] = _number(above.properties, name, "1")
+    for user, weight in weights.items():
+        yield {"kind": "queue-user", "queue": user_place(queue.path, user), "weight": weight}
 
 
 def user_place(path: str, user: str) -> str:
