@@ -127,6 +127,10 @@ class SearchEngine:
         proposal = what_if_proposal(self.space, default, self.memory, prior, slack=self.slack)
         self.start = () if proposal is None else (proposal,)
 
+    def warm_up(self, proposals: Sequence[Proposal]) -> None:
+        """Puts what was best for similar jobs in front of everything else."""
+        self.start = (*proposals, *self.start)
+
     def ask(self) -> Ask | Stop:
         """The next configuration to run, or why there is none."""
         proposal = self._propose()

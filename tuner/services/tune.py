@@ -15,9 +15,11 @@ from tuner.search.prior import TimePrior
 from tuner.search.reserve import SIZES, ReservationModel
 from tuner.search.space import SearchSpace
 from tuner.search.start import start_proposals
+from tuner.search.transfer import neighbours, warm_proposals
 from tuner.services.advise import advice_from_tuning
 from tuner.services.application import ResourceManagerLostError
 from tuner.services.evidence import run_profile
+from tuner.services.past import past_jobs
 from tuner.services.trial import TrialRow, TrialRunner, remove_output
 from tuner.settings import Settings
 from tuner.store import NewStudy, RunKind, RunState, Store, Study, StudyState, optuna_schema_lock, optuna_url
@@ -137,6 +139,7 @@ class Tuning:
         try:
             self._default_run()
             self._believe_first_run()
+            self._learn_from_similar_jobs()
             self._search()
             self._final_runs()
             state = StudyState.FINISHED
@@ -195,6 +198,13 @@ class Tuning:
             return
         wait_s = max(0.0, first.duration_s - profile.observed_s)
         self.engine.believe(TimePrior(profile, self.subject.memory, wait_s))
+
+    def _learn_from_similar_jobs(self) -> None:
+        runs = self.store.runs.list(study_id=self.study.id, kinds=[RunKind.DEFAULT], states=[RunState.SUCCEEDED])
+        if not runs or not runs[0].metrics:
+            return
+        found = neighbours(runs[0].metrics, past_jobs(self.store, self.study.job_id))
+        self.engine.warm_up(warm_proposals(self.subject.space, self.subject.memory, found, self.subject.default))
 
     def _search(self) -> None:
         cap_s = HOPELESS_FACTOR * self._default_duration_s() + HOPELESS_MARGIN_S
