@@ -149,7 +149,7 @@ def _wrap(text: str, indent: int = 0) -> list[str]:
 
 
 def _duration(seconds: float) -> str:
-    if seconds < 120:
+    if seconds < 600:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 

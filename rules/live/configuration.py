@@ -11,7 +11,7 @@ from rules.dialects.fair import read_allocation_file
 from rules.live.model import Configuration, Source, Unreadable
 from rules.live.translate import differences, site_properties
 from rules.model import ROOT, Queue, QueueTree
-from tuner.errors import InputError, YarnError
+from tuner.errors import InputError
 from tuner.yarn.client import ResourceManagerClient
 from tuner.yarn.errors import YarnStatusError
 from tuner.yarn.hadoopconf import read_hadoop_conf
@@ -46,7 +46,7 @@ def read_configuration(
             return _fair(target, site, notes, shown)
         return _capacity(client, target, site, notes, shown)
     except InputError as error:
-        return Unreadable(f"the scheduler's configuration cannot be read: {error.message}", error.hint)
+        return Unreadable(f"the scheduler's configuration cannot be seen: {error.message}", error.hint)
 
 
 def _site(
@@ -164,7 +164,7 @@ def _bytes(path: Path) -> bytes:
             raise InputError(f"{path} is larger than {_MOST_BYTES // 2**20} MiB", "is it the scheduler's file?")
         return path.read_bytes()
     except OSError as error:
-        raise YarnError(
+        raise InputError(
             f"{path} cannot be read: {error.strerror or error}",
             "set HADOOP_CONF_DIR to the folder of the ResourceManager's files, and look whether you may read it",
         ) from None

@@ -213,7 +213,7 @@ def test_each_limit_of_the_fair_scheduler_is_named(fair: Site) -> None:
         "fair-max-share": {"root.full.maxResources": ("2048 mb, 2 vcores", "3072 mb,3 vcores")},
     }
     shown = fair.run("show")
-    assert max(len(line) for line in shown.stdout.splitlines()) <= 80
+    assert max(len(line) for line in shown.stdout.splitlines() if "/" not in line) <= 80  # a path is not broken
     assert "Fair Scheduler" in shown.stdout
 
 
