@@ -20,7 +20,7 @@ __all__ = ["COMMANDS", "cli", "main"]
 COMMANDS: dict[str, CommandEntry] = {
     "doctor": CommandEntry("tuner.cli.doctor:doctor", "what is there, and how to mend what is not"),
     "cluster": CommandEntry("workloads.cli.cluster:cluster", "the embedded YARN cluster: up, status, env, down"),
-    "workload": CommandEntry("workloads.cli.workload:workload", "workloads: import, list"),
+    "workload": CommandEntry("workloads.cli.workload:workload", "workloads: list, import, reduce, synthesize, replay"),
     "tune": CommandEntry("tuner.cli.tune:tune", "tune one Spark application on a live cluster"),
     "submit": CommandEntry("tuner.cli.submit:submit", "spark-submit with the recommended configuration"),
     "recommend": CommandEntry("tuner.cli.recommend:recommend", "what to submit a job with, for the load of now"),

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from tuner.model.load import Load
 
-__all__ = ["Advice", "Candidate", "Choice", "choose"]
+__all__ = ["Advice", "Basis", "Candidate", "Choice", "choose"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,21 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Basis:
+    """What the advice was learnt on; None where it was not known. A job that has become another is tuned anew.
+
+    Attributes:
+        input_bytes: read by a run.
+        spark_version: as the event log has it.
+        program_digest: of the program's file.
+    """
+
+    input_bytes: int | None = None
+    spark_version: str | None = None
+    program_digest: str | None = None
+
+
+@dataclass(frozen=True)
 class Advice:
     """All that a submission has to know about a job.
 
@@ -75,8 +90,10 @@ class Advice:
         candidates: the best on an idle cluster first.
         based_on: in words, for the person who submits.
         limits: of the cluster that it was learnt on, as :class:`tuner.model.limits.ClusterLimits` has them.
+        basis: what it was learnt on.
         explore: a configuration to learn from, where it is time for one; only taken where the user allows it.
         warning: why nothing is advised although there is history, or why it should be tuned anew; may be empty.
+        ratios: time over expected time of the last runs with it, newest last.
     """
 
     job_key: str
@@ -85,8 +102,10 @@ class Advice:
     candidates: Sequence[Candidate]
     based_on: str
     limits: Mapping[str, Any] | None = None
+    basis: Basis = field(default_factory=Basis)
     explore: Candidate | None = None
     warning: str = ""
+    ratios: Sequence[float] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""
@@ -104,9 +123,12 @@ class Advice:
             KeyError, TypeError, ValueError: it is none, or another version's.
         """
         explore = value["explore"]
+        basis = Basis(**value["basis"])
         return cls(
             **{
                 **value,
+                "basis": basis,
+                "ratios": tuple(value["ratios"]),
                 "candidates": tuple(_candidate(each) for each in value["candidates"]),
                 "explore": None if explore is None else _candidate(explore),
             }

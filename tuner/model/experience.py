@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from tuner.model.advice import Advice, Candidate
+from tuner.model.advice import Advice, Basis, Candidate
+from tuner.model.drift import changes, times_drifted
 from tuner.model.failures import FailureKind
 from tuner.model.limits import ClusterLimits
 from tuner.units import parse_bytes
@@ -51,11 +52,28 @@ def after_success(advice: Advice, configuration: Mapping[str, str], executors: i
         return advice
     old = advice.candidates[place]
     times = dict(old.run_s)
+    ratios = tuple(advice.ratios)
+    if executors and executors <= old.executors:
+        ratios = (*ratios, run_s / old.run_with(executors))[-MOST_RUNS:]
     if executors:
         known = times.get(executors)
         weight = 1.0 / min(old.runs + 1, MOST_RUNS)
         times[executors] = run_s if known is None else known + weight * (run_s - known)
-    return _with(advice, place, replace(old, run_s=times, runs=old.runs + 1, failures=0))
+    updated = _with(advice, place, replace(old, run_s=times, runs=old.runs + 1, failures=0))
+    return replace(updated, ratios=ratios)
+
+
+def after_look(advice: Advice, now: Basis) -> Advice:
+    """The advice with a warning where the job has become another one since it was tuned.
+
+    Args:
+        advice: of the job.
+        now: what its newest run was.
+    """
+    reasons = [*changes(advice.basis, now), *filter(None, [times_drifted(advice.ratios)])]
+    if not advice.candidates:
+        return advice
+    return replace(advice, warning=f"tune it anew: {'; '.join(reasons)}" if reasons else "")
 
 
 def after_failure(advice: Advice, configuration: Mapping[str, str], kinds: Sequence[FailureKind]) -> Advice:

@@ -52,6 +52,11 @@ class TimePrior:
             return self
         return replace(self, contention=fit_contention(self.profile, runs), _known={})
 
+    def run_with(self, configuration: Mapping[str, str], executors: int) -> float:
+        """Expected seconds of a run that gets so many executors, whatever number it asks for."""
+        what = replace(self._what_if(configuration), executors=executors)
+        return predict(self.profile, what, self.contention).run_s
+
     def time_s(self, configuration: Mapping[str, str]) -> float:
         """Expected seconds from submission to end."""
         what = self._what_if(configuration)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
-from tuner.model.advice import Advice, Candidate
+from tuner.model.advice import Advice, Basis, Candidate
 from tuner.model.container import Refusal, reservation
-from tuner.model.experience import after_failure, after_success
+from tuner.model.experience import after_failure, after_look, after_success
 from tuner.model.failures import FailureKind
 from tuner.search.objective import Observation, Summary, summarise
+from tuner.search.prior import TimePrior
 from tuner.search.reserve import ReservationModel
 from tuner.store import Run, RunState, Store
 
@@ -18,13 +19,15 @@ MOST_CANDIDATES = 12
 
 def advice_from_tuning(
     job_key: str,
-    observations: Iterable[Observation],
+    observations: Sequence[Observation],
     best: Summary | None,
     memory: ReservationModel,
     to_set: Callable[[Mapping[str, str]], Mapping[str, str]],
     *,
     default: Mapping[str, str],
     slack: float,
+    basis: Basis,
+    prior: TimePrior | None,
     now: float,
 ) -> Advice | None:
     """The advice that a search gives: its best configuration, and what else may be the best one under load.
@@ -37,6 +40,9 @@ def advice_from_tuning(
         to_set: what has to be set to get a configuration.
         default: the configuration that the job has.
         slack: of the search.
+        basis: what the runs were runs of.
+        prior: the what-if model, for times with fewer executors than a configuration asks for; None where there is
+            none, and they are taken to be in inverse proportion.
         now: seconds since the epoch.
 
     Returns:
@@ -45,9 +51,10 @@ def advice_from_tuning(
     summaries = summarise(observations)
     if best is None or not summaries:
         return None
-    first = _candidate(best, memory, to_set, dict(default), f"best of {len(summaries)} configurations")
+    fitted = prior.fitted(observations) if prior else None
+    first = _candidate(best, memory, to_set, dict(default), f"best of {len(summaries)} configurations", fitted)
     others = [
-        _candidate(summary, memory, to_set, dict(default), "tried by the search")
+        _candidate(summary, memory, to_set, dict(default), "tried by the search", fitted)
         for summary in sorted(summaries, key=lambda s: s.gib_seconds)
         if dict(summary.configuration) != dict(best.configuration)
     ]
@@ -60,16 +67,18 @@ def advice_from_tuning(
         candidates=tuple(kept),
         based_on=f"from {runs} runs of {len(summaries)} configurations",
         limits=asdict(memory.limits),
+        basis=basis,
     )
 
 
-def learn(store: Store, job_key: str, run: Run, *, now: float) -> None:
+def learn(store: Store, job_key: str, run: Run, basis: Basis, *, now: float) -> None:
     """Takes a finished production run into the advice of its job, where there is one.
 
     Args:
         store: the store.
         job_key: of the run's job.
         run: as it is in the store.
+        basis: what the run was a run of.
         now: seconds since the epoch.
     """
     document = store.advice.get(job_key)
@@ -85,6 +94,7 @@ def learn(store: Store, job_key: str, run: Run, *, now: float) -> None:
         after = after_success(before, run.configuration, run.metrics.get("peak_executors"), run.run_s)
     elif run.state is RunState.FAILED:
         after = after_failure(before, run.configuration, _kinds(run))
+    after = after_look(after, basis)
     if after != before:
         store.advice.put(job_key, after.to_json(), now=now)
 
@@ -100,6 +110,7 @@ def _candidate(
     to_set: Callable[[Mapping[str, str]], Mapping[str, str]],
     default: Mapping[str, str],
     reason: str,
+    prior: TimePrior | None,
 ) -> Candidate | None:
     conf = {**memory.base, **summary.configuration}
     held = reservation(
@@ -114,7 +125,22 @@ def _candidate(
         executor_mib=held.executor.memory_mib,
         executor_vcores=held.executor.request.vcores,
         executors=held.executors,
-        run_s={held.executors: max(summary.duration_s - summary.wait_s, 0.0)},
+        run_s=_times(summary, held.executors, prior),
         runs=summary.runs,
         reason="the configuration that it has" if own else reason,
     )
+
+
+def _times(summary: Summary, executors: int, prior: TimePrior | None) -> dict[int, float]:
+    """Run times by the number of executors: the observed one, and what the model makes of it for fewer."""
+    observed_s = max(summary.duration_s - summary.wait_s, 0.0)
+    times = {executors: observed_s}
+    if prior is None:
+        return times
+    whole_s = prior.run_with(summary.configuration, executors)
+    fewer = executors // 2
+    while fewer >= 1:
+        # Never faster than with all of them: the model may think so of a cluster on which tasks disturb each other.
+        times[fewer] = observed_s * max(1.0, prior.run_with(summary.configuration, fewer) / whole_s)
+        fewer //= 2
+    return times

@@ -36,7 +36,7 @@ def event_log_evidence(event_log_dir: Path, application_id: str) -> dict[str, An
     except InputError as error:
         # The ResourceManager's word stands; a log that cannot be read is worth a line, not the run.
         return {"losses": [error.message]}
-    evidence: dict[str, Any] = dict(run_metrics(log).to_json())
+    evidence: dict[str, Any] = {**run_metrics(log).to_json(), "spark_version": log.spark_version}
     found = deaths(Facts(log, increment_mib=1))
     if found:
         evidence["deaths"] = {each.kind.value: len(each.executors) + each.tasks for each in found}

@@ -104,7 +104,7 @@ def run_tuning(order: TuneOrder, settings: Settings, environ: Mapping[str, str],
             runner = _runner(order, surroundings, program, subject, settings, store, job.id, study.id)
             tuning = Tuning(request, subject, runner, engine, store, study, progress)
             result = tuning.run()
-            advice = tuning.advice(job.key, result)
+            advice = tuning.advice(job.key, program.path, result)
             if advice is not None:
                 store.advice.put(job.key, advice.to_json(), now=time.time())
         finally:

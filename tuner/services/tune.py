@@ -18,11 +18,12 @@ from tuner.search.start import start_proposals
 from tuner.search.transfer import neighbours, warm_proposals
 from tuner.services.advise import advice_from_tuning
 from tuner.services.application import ResourceManagerLostError
+from tuner.services.basis import basis_of
 from tuner.services.evidence import run_profile
 from tuner.services.past import past_jobs
 from tuner.services.trial import TrialRow, TrialRunner, remove_output
 from tuner.settings import Settings
-from tuner.store import NewStudy, RunKind, RunState, Store, Study, StudyState, optuna_schema_lock, optuna_url
+from tuner.store import NewStudy, Run, RunKind, RunState, Store, Study, StudyState, optuna_schema_lock, optuna_url
 from tuner.yarn.model import Application
 
 HOPELESS_FACTOR = 3.0
@@ -160,8 +161,9 @@ class Tuning:
             self.store.studies.finish(self.study.id, state, now=time.time())
         return self._result(interrupted)
 
-    def advice(self, job_key: str, result: TuneResult) -> Advice | None:
+    def advice(self, job_key: str, program: str, result: TuneResult) -> Advice | None:
         """What the search advises for the job's next submissions; None where nothing has run."""
+        first = self._first_run()
         return advice_from_tuning(
             job_key,
             [*self.engine.observations(), *(row.observation() for row in self._finals)],
@@ -170,6 +172,8 @@ class Tuning:
             self._to_set,
             default=self.subject.default,
             slack=self.request.slack,
+            basis=basis_of(program, {} if first is None else first.metrics),
+            prior=self.engine.prior,
             now=time.time(),
         )
 
@@ -187,10 +191,10 @@ class Tuning:
     def _believe_first_run(self) -> None:
         """Gives the search what the default run's event log says, where it can be read here."""
         folder, first = self.runner.event_log_dir, self.engine.observations()[0]
-        runs = self.store.runs.list(study_id=self.study.id, kinds=[RunKind.DEFAULT], states=[RunState.SUCCEEDED])
-        if folder is None or not runs or runs[0].application_id is None:
+        run = self._first_run()
+        if folder is None or run is None or run.application_id is None:
             return
-        profile = run_profile(folder, runs[0].application_id)
+        profile = run_profile(folder, run.application_id)
         if profile is None:
             self.progress.note(
                 "the first run's event log does not tell enough for the what-if model; searching without"
@@ -199,11 +203,16 @@ class Tuning:
         wait_s = max(0.0, first.duration_s - profile.observed_s)
         self.engine.believe(TimePrior(profile, self.subject.memory, wait_s))
 
+    def _first_run(self) -> Run | None:
+        """The default run of this study, of an earlier part of it too."""
+        found = self.store.runs.list(study_id=self.study.id, kinds=[RunKind.DEFAULT], states=[RunState.SUCCEEDED])
+        return found[0] if found else None
+
     def _learn_from_similar_jobs(self) -> None:
-        runs = self.store.runs.list(study_id=self.study.id, kinds=[RunKind.DEFAULT], states=[RunState.SUCCEEDED])
-        if not runs or not runs[0].metrics:
+        run = self._first_run()
+        if run is None or not run.metrics:
             return
-        found = neighbours(runs[0].metrics, past_jobs(self.store, self.study.job_id))
+        found = neighbours(run.metrics, past_jobs(self.store, self.study.job_id))
         self.engine.warm_up(warm_proposals(self.subject.space, self.subject.memory, found, self.subject.default))
 
     def _search(self) -> None:

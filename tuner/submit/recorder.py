@@ -16,6 +16,7 @@ from typing import Any
 
 from tuner.errors import ClusterError, YarntuneError
 from tuner.services.advise import learn
+from tuner.services.basis import basis_of
 from tuner.services.evidence import event_log_evidence
 from tuner.services.load import read_load
 from tuner.settings import Settings
@@ -49,7 +50,7 @@ def main() -> None:
     target = locate(settings)
     with open_store(settings) as store, ResourceManagerClient.of(target, settings) as client:
         run = _begin(store, client, record)
-        Recorder(store, client, target, run, str(record["tag"]), str(record["key"])).follow()
+        Recorder(store, client, target, run, str(record["tag"]), record).follow()
 
 
 def _begin(store: Store, client: ResourceManagerClient, record: Mapping[str, Any]) -> Run:
@@ -91,7 +92,7 @@ class Recorder:
     target: Target
     run: Run
     tag: str
-    job_key: str
+    record: Mapping[str, Any]
     _application: Application | None = None
 
     def follow(self) -> None:
@@ -100,7 +101,8 @@ class Recorder:
         application = self._settled(ended)
         outcome = self._outcome(ended, application)
         finished = self.store.runs.finish(self.run.id, outcome)
-        learn(self.store, self.job_key, finished, now=time.time())
+        basis = basis_of(self.record["program"], finished.metrics)
+        learn(self.store, self.record["key"], finished, basis, now=time.time())
 
     def _wait_for_submit(self) -> _Ended:
         pause_s = POLL_S

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.tuner.submit.test_decision import ADVICE, IDLE, LARGE, SMALL
-from tuner.model.advice import choose
-from tuner.model.experience import after_failure, after_success
+from tuner.model.advice import Basis, choose
+from tuner.model.experience import after_failure, after_look, after_success
 from tuner.model.failures import FailureKind
 
 RUN = {**SMALL.conf, "spark.app.name": "x"}
@@ -68,3 +68,32 @@ def test_times_follow_the_runs() -> None:
     assert after.candidates[0].run_s == {4: 65.0}, "a fourth run counts for a quarter"
     assert after_success(ADVICE, LARGE.conf, 2, 100.0).candidates[0].run_s == {4: 60.0, 2: 100.0}
     assert after_success(ADVICE, LARGE.conf, None, 100.0).candidates[0].run_s == {4: 60.0}
+
+
+def test_a_job_that_has_become_another_says_so() -> None:
+    known = replace(ADVICE, basis=Basis(1000, "4.0.1", "abc"))
+    assert after_look(known, Basis(1400, "4.0.1", "abc")).warning == ""
+    assert after_look(known, Basis(None, None, None)).warning == "", "what is not known is no reason"
+    assert "grown 2.0 times" in after_look(known, Basis(2000, "4.0.1", "abc")).warning
+    assert "shrunk to 50%" in after_look(known, Basis(500, "4.0.1", "abc")).warning
+    both = after_look(known, Basis(1000, "4.1.0", "xyz")).warning
+    assert both == "tune it anew: Spark went from 4.0.1 to 4.1.0; its program has changed"
+
+
+def test_times_that_drift_say_so_and_a_single_slow_run_does_not() -> None:
+    def after(*times: float) -> str:
+        advice = ADVICE
+        for seconds in times:
+            advice = after_success(advice, LARGE.conf, 4, seconds)
+        return after_look(advice, Basis()).warning
+
+    assert after(60, 200, 60) == ""
+    assert after(58, 63, 61) == ""
+    assert "took" in after(90, 100, 110)
+    assert "longer than expected" in after(60, 90, 100, 110)
+    assert after(90, 100, 110, 80, 75) == "", "the expectation has followed"
+
+
+def test_an_advice_that_ended_keeps_its_reason() -> None:
+    ended = replace(ADVICE, candidates=(), warning="failed")
+    assert after_look(ended, Basis(9, "x", "y")).warning == "failed"

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from tests.tuner.search.simulated import LIMITS, MEMORY, space
+from tuner.model.advice import Basis
 from tuner.model.runtime import Contention, RunProfile, StageProfile, WhatIf, predict
 from tuner.search.engine import Ask, SearchEngine
 from tuner.search.objective import Observation, TrialState, best_of, summarise
 from tuner.search.prior import TimePrior
+from tuner.services.advise import advice_from_tuning
 
 SPACE = space(
     "spark.executor.instances", "spark.executor.cores", "spark.executor.memory", "spark.executor.memoryOverhead"
@@ -135,3 +137,26 @@ def test_nothing_is_expected_of_what_the_cluster_cannot_grant() -> None:
     prior = TimePrior(PROFILE, MEMORY)
     twice = prior.time_s({**DEFAULT, "spark.executor.instances": "4"})
     assert twice < prior.time_s(DEFAULT)
+
+
+def test_a_run_that_gets_fewer_executors_than_it_asks_for_takes_longer() -> None:
+    prior = TimePrior(PROFILE, MEMORY)
+    asked = {**DEFAULT, "spark.executor.instances": "8"}
+    times = [prior.run_with(asked, n) for n in (8, 4, 2, 1)]
+    assert times == sorted(times)
+    assert times[0] == prior.time_s(asked)
+    assert times[3] > 2 * times[0]
+
+
+def test_the_advice_knows_the_times_with_fewer_executors(tmp_path: Path) -> None:
+    runs = searched(tmp_path, 2, 4, informed=True)
+    prior = TimePrior(PROFILE, MEMORY, wait_s=3.0)
+    best = best_of(summarise(runs), 0.05)
+    advice = advice_from_tuning(
+        "k", runs, best, MEMORY, lambda conf: conf, default=DEFAULT, slack=0.05, basis=Basis(), prior=prior, now=0.0
+    )
+    assert advice is not None
+    for candidate in advice.candidates:
+        fewer = sorted(candidate.run_s)
+        assert fewer[0] == 1
+        assert [candidate.run_s[n] for n in fewer] == sorted((candidate.run_s[n] for n in fewer), reverse=True)

@@ -87,7 +87,7 @@ def tuned(
     try:
         tuning = Tuning(request, SUBJECT, runner, engine, store, study, progress)  # type: ignore[arg-type]
         result = tuning.run()
-        advice = tuning.advice("k", result)
+        advice = tuning.advice("k", "p.py", result)
         if advice is not None:
             store.advice.put("k", advice.to_json(), now=0.0)
     finally:
