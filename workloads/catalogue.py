@@ -74,7 +74,8 @@ def _programs() -> list[Entry]:
         if dot and ending == "py" and name != "__init__":
             # Parsed, not imported: the programs need pyspark.
             text = ast.get_docstring(ast.parse(resource.read_text(encoding="utf-8"))) or ""
-            found.append(Entry("program", name, text.partition("\n")[0].rstrip(".")))
+            path = Path(str(resource))
+            found.append(Entry("program", name, text.partition("\n")[0].rstrip("."), path=path))
     return found
 
 
@@ -86,6 +87,10 @@ def _imported(settings: Settings) -> list[Entry]:
             header = read_header(path)
         except InputError as error:
             found.append(Entry("imported", name, "", path=path, problem=error.message))
+            continue
+        if header.provenance.format == "generated":
+            title = f"generated: {(header.provenance.notes or ('a sample',))[-1]}"
+            found.append(Entry("imported", name, title, header.jobs, header.tasks, path))
             continue
         names = [file.name for file in header.provenance.files] or ["the live cluster"]
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""

@@ -1,4 +1,4 @@
-"""``yarntune workload``: importing traces, and what workloads there are."""
+"""``yarntune workload``: the group; importing traces, and what workloads there are."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import click
 
+from tuner.cli.lazy import CommandEntry, LazyGroup
 from tuner.cli.output import json_option, note, print_json, render_table
 from tuner.errors import InputError
 from tuner.settings import Settings
@@ -27,7 +28,17 @@ _SHOW_PROGRESS_AFTER_S: Final = 2.0
 _PLAN_OPTIONS: Final = ("queues", "nodes", "load", "node_memory", "node_vcores", "scheduler", "spark")
 
 
-@click.group()
+WORKLOAD_COMMANDS: Final[dict[str, CommandEntry]] = {
+    "list": CommandEntry("workloads.cli.workload:list_", "programs, samples, and what was imported"),
+    "import": CommandEntry("workloads.cli.workload:import_", "a trace, or a cluster's history, as a workload or case"),
+    "reduce": CommandEntry("workloads.cli.transform:reduce_", "a smaller workload or case of the same shape"),
+    "synthesize": CommandEntry("workloads.cli.transform:synthesize_", "a new workload with a trace's distributions"),
+    "replay": CommandEntry("rules.cli.replay:replay_command", "a case on the scheduler model, or live on YARN"),
+}
+"""In the order of the help. Replaying on the model is of the package to the left, so it is known by its name alone."""
+
+
+@click.group(cls=LazyGroup, entries=WORKLOAD_COMMANDS)
 def workload() -> None:
     r"""Workloads: traces of other clusters, the history of your own, programs and samples.
 
@@ -35,10 +46,13 @@ def workload() -> None:
     yarntune workload import FB-2009_samples_24_times_1hr_0.tsv
     yarntune workload import FB-2009*.tsv --window 7h:8h --nodes 5 --as-case case.json
     yarntune workload list
+    yarntune workload reduce bursty-hour --factor 10
+    yarntune workload synthesize bursty-hour --span 2h --load 1.5
+    yarntune workload replay case.json --factor 20 --live
     """
 
 
-class _Parsed(click.ParamType[Any]):
+class Parsed(click.ParamType[Any]):
     """A value that a function reads, which raises InputError where it cannot."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
@@ -46,6 +60,7 @@ class _Parsed(click.ParamType[Any]):
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Reads the text, or says in click's words what is wrong with it."""
         if not isinstance(value, str):
             return value
         try:
@@ -54,14 +69,16 @@ class _Parsed(click.ParamType[Any]):
             self.fail(f"{error.message}; {error.hint}", param, ctx)
 
 
-def _window(text: str) -> tuple[float, float]:
+def parse_window(text: str) -> tuple[float, float]:
+    """Reads ``START:END``, in seconds."""
     start, colon, end = text.partition(":")
     if not colon:
         raise InputError(f"{text!r} is not a window", "write START:END, for example 7h:8h")
     return parse_duration_s(start), parse_duration_s(end)
 
 
-def _queues(text: str) -> Queues:
+def parse_queues(text: str) -> Queues:
+    """Reads a way to put jobs into queues."""
     from workloads.to_case import Queues
 
     kind, colon, number = text.partition(":")
@@ -82,7 +99,7 @@ def _share(text: str) -> float:
     return value
 
 
-@workload.command("import")
+@click.command("import")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--format", "format_name", type=click.Choice(FORMAT_NAMES), help="What the files are; found out if not given."
@@ -90,27 +107,27 @@ def _share(text: str) -> float:
 @click.option("--name", help="Name of the workload [default: the first file's].")
 @click.option(
     "--window",
-    type=_Parsed("window", _window),
+    type=Parsed("window", parse_window),
     metavar="START:END",
     help="Only jobs submitted from START on and before END, on the trace's clock: seconds, or 7h:8h.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of whatever is modelled.")
 @click.option(
     "--max-bad",
-    type=_Parsed("share", _share),
+    type=Parsed("share", _share),
     default="1%",
     show_default=True,
     help="Refuse a file with a larger share of bad rows.",
 )
 @click.option(
     "--machine-memory",
-    type=_Parsed("size", parse_memory_mib),
+    type=Parsed("size", parse_memory_mib),
     help="Largest machine of a trace with normalised sizes [default: 64g].",
 )
 @click.option("--machine-cores", type=click.FloatRange(min=1), help="Likewise, its cores [default: 32].")
 @click.option(
     "--since",
-    type=_Parsed("time", parse_duration_s),
+    type=Parsed("time", parse_duration_s),
     help="Of the live ResourceManager: applications of the last so long, for example 7d [default: all it knows].",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File of the workload.")
@@ -123,7 +140,7 @@ def _share(text: str) -> float:
 )
 @click.option(
     "--queues",
-    type=_Parsed("queues", _queues),
+    type=Parsed("queues", parse_queues),
     metavar="by-size|by-team:N|recorded",
     help="Case: small, medium and large jobs apart; N mixed teams of which the busiest changes half-way; or the "
     "trace's own queues [default: by-size].",
@@ -134,7 +151,7 @@ def _share(text: str) -> float:
     type=click.FloatRange(0, 100, min_open=True),
     help="Case: as many nodes as the jobs load to this share [default: 0.75].",
 )
-@click.option("--node-memory", type=_Parsed("size", parse_memory_mib), help="Case: memory of a node [default: 8g].")
+@click.option("--node-memory", type=Parsed("size", parse_memory_mib), help="Case: memory of a node [default: 8g].")
 @click.option("--node-vcores", type=click.IntRange(min=1), help="Case: vcores of a node [default: 8].")
 @click.option("--scheduler", type=click.Choice(("capacity", "fair")), help="Case: the scheduler [default: capacity].")
 @click.option("--spark", is_flag=True, default=None, help="Case: jobs hold executors; else a container per task.")
@@ -163,13 +180,21 @@ def import_(
         raise click.UsageError(f"--{option} is of a case; add --as-case FILE", click.get_current_context())
     if "nodes" in plan_values and "load" in plan_values:
         raise click.UsageError("--nodes and --load exclude each other", click.get_current_context())
+    from workloads.workload_file import Header
+
     settings = Settings.from_environment()
     name = name or _name_of(paths)
     imported = _import(paths, name, format_name, seed, max_bad, since, settings, sizes)
     if case_path is not None:
         _write_case(imported, window, _plan(plan_values, seed), case_path, as_json)
         return
-    _write_workload(imported.window(*window) if window else imported, output, settings, as_json)
+    kept = imported.window(*window) if window else imported
+    path = keep_workload(kept, output, settings)
+    if as_json:
+        print_json({"path": str(path), **asdict(Header.of(kept))})
+        return
+    click.echo(f"{path}: {len(kept.jobs)} jobs, {kept.tasks.total} tasks")
+    _tell(kept)
 
 
 def _name_of(paths: tuple[Path, ...]) -> str:
@@ -212,20 +237,22 @@ def _plan(values: dict[str, Any], seed: int) -> CasePlan:
     return CasePlan(seed=seed, **{names.get(key, key): value for key, value in values.items()})
 
 
-def _write_workload(workload: Workload, output: Path | None, settings: Settings, as_json: bool) -> None:
+def keep_workload(workload: Workload, output: Path | None, settings: Settings) -> Path:
+    """Writes a workload to a file, or under its name among those that the other commands find; the file's path."""
     from workloads.catalogue import imported_path
     from workloads.workload_file import write_workload
 
-    path = output
-    if path is None:
-        path = imported_path(settings, workload.name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-    header = write_workload(workload, path)
-    if as_json:
-        print_json({"path": str(path), **asdict(header)})
-        return
-    click.echo(f"{path}: {header.jobs} jobs, {header.tasks} tasks")
-    _tell(workload)
+    path = output or imported_path(settings, workload.name)
+    if output is None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"the folder of workloads {path.parent} cannot be made: {error.strerror}",
+                "set YARNTUNE_DATA_DIR to another folder, or give -o FILE",
+            ) from error
+    write_workload(workload, path)
+    return path
 
 
 def _write_case(
@@ -293,7 +320,7 @@ def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
             click.echo("\r             \r", nl=False, err=True)
 
 
-@workload.command("list")
+@click.command("list")
 @json_option
 def list_(as_json: bool) -> None:
     """List the programs, the samples, and what was imported."""
@@ -310,10 +337,11 @@ def list_(as_json: bool) -> None:
             "-" if each.jobs is None else str(each.jobs),
             "-" if each.tasks is None else str(each.tasks),
             each.title if each.problem is None else "cannot be read",
+            str(each.path or "-"),
         )
         for each in found
     ]
-    click.echo(render_table(("kind", "name", "jobs", "tasks", "what it is"), rows))
+    click.echo(render_table(("kind", "name", "jobs", "tasks", "what it is", "file"), rows))
     for each in found:
         if each.problem:
             note(each.problem)
