@@ -8,6 +8,7 @@ from functools import cache
 from itertools import pairwise
 
 from rules.dialects.capacity import parse
+from rules.dialects.capacity_properties import PREFIX
 from rules.dialects.capacity_validation import RULES, errors, validate
 from rules.limits import Limits
 from rules.model import QueueTree, Resources
@@ -34,6 +35,9 @@ __all__ = [
     "prepare_capacity",
     "rejection_words",
 ]
+
+
+_LEGACY_RULES = {"sibling-sum", "mixed-modes"}
 
 
 @dataclass(frozen=True)
@@ -94,11 +98,12 @@ def check_capacity(case: Case) -> None:
     Raises:
         InputError: with what it would refuse, and after which update.
     """
-    # Whether absolute resources exceed the parent's depends on the calculator: with memory alone, vcores may.
-    refused = {rule.rule_id for rule in RULES if rule.rm_refuses} - {"absolute-sum"}
+    refused = {rule.rule_id for rule in RULES if rule.rm_refuses}
     for number, conf in enumerate(configurations(case)):
+        # Without legacy mode siblings may be of several kinds and add up to anything.
+        legacy = str(conf.get(f"{PREFIX}legacy-queue-mode.enabled")).strip().lower() != "false"
         for finding in errors(validate(_without_none(conf), version=(3, 4))):
-            if finding.rule_id in refused:
+            if finding.rule_id in refused and (legacy or finding.rule_id not in _LEGACY_RULES):
                 where = f"updates[{number - 1}]" if number else "conf"
                 raise InputError(f"{where}: the ResourceManager refuses this configuration: {finding.message}")
 

@@ -194,17 +194,25 @@ def capacity_not_set(context: Context) -> Iterator[Hit]:
 
 
 def absolute_sum(context: Context) -> Iterator[Hit]:
-    """Absolute amounts of children fit in their parent's, maxima in the parent's maximum."""
+    """Absolute amounts of children fit in their parent's, maxima in the parent's maximum.
+
+    By what the resource calculator looks at: memory alone, unless it is the dominant one.
+    """
+    dominant = "Dominant" in context.tree.settings.get(f"{PREFIX}resource-calculator", "")
+
+    def counted(resources: Resources) -> Resources:
+        return resources if dominant else Resources(resources.memory_mib, 0)
+
     for parent in context.tree:
         children = context.tree.children(parent.path)
         for label, shares in parent.capacities.items():
-            if shares.capacity.mode is _ABSOLUTE:
+            if shares.capacity.mode is _ABSOLUTE and context.legacy_mode:
                 total = sum((_capacity(child, label).resources for child in children), Resources())
-                yield from _over(parent, label, total, shares.capacity.resources)
+                yield from _over(parent, label, counted(total), counted(shares.capacity.resources))
             for child in children:
                 most = child.capacities[label].maximum if label in child.capacities else Capacity()
-                if _ABSOLUTE is most.mode is shares.maximum.mode and not most.resources.fits_in(
-                    shares.maximum.resources
+                if _ABSOLUTE is most.mode is shares.maximum.mode and not counted(most.resources).fits_in(
+                    counted(shares.maximum.resources)
                 ):
                     full = _name(child, label, "maximum-capacity")
                     limit = format_capacity(shares.maximum)
