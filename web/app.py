@@ -87,14 +87,15 @@ def _state(config: WebConfig) -> WebState:
     from web.tunings import Tunings
 
     store = open_store(config.settings)
+    estimator = Estimator(config.settings)
     return WebState(
         config=config,
         store=store,
-        cluster=ClusterWatch(config.settings, background=config.background),
+        cluster=ClusterWatch(config.settings, background=config.background, explain=estimator.explain),
         limiter=auth.LoginLimiter(),
-        estimator=Estimator(),
+        estimator=estimator,
         tunings=Tunings(config.folder / "tunings", config.settings),
-        reports=Reports(config.folder / "reports"),
+        reports=Reports(config.folder / "reports", config.settings),
         cases=Cases(config.settings.data_dir / "cases"),
         plan_changes=PlanChanges(config.settings),
     )

@@ -56,7 +56,13 @@ class WebConfig:
         return self.settings.memory_price
 
     def answers_to(self, host: str) -> bool:
-        """Whether a request for that host, port included, is meant for this server."""
+        """Whether a request for that host, port included, is meant for this server.
+
+        Where nothing is shown without a token, and no names are given, any name will do: there is nothing to be had by
+        making another name lead here.
+        """
+        if not self.anonymous_reads and not self.allowed_hosts:
+            return True
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:

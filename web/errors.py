@@ -21,6 +21,7 @@ _TITLES = {
     405: "Not possible here",
     409: "Somebody was quicker",
     413: "Too large",
+    422: "It cannot be estimated",
     429: "Too many tries",
     500: "A fault of yarntune",
     502: "The cluster did not answer",

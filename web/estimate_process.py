@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from rules.estimator import Estimate, Summary, alone_latencies, estimate
+from rules.explain.model import Explanation
 from rules.rulesets.capacity_case import check_capacity
 from tuner.errors import YarntuneError
 from workloads.trace import Case, parse_case
 
 _MOST_JOBS = 200
+_MOST_EXPLAINED = 50
 
 
 def answer(question: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,6 +41,32 @@ def answer(question: Mapping[str, Any]) -> dict[str, Any]:
         "jobs": _jobs(before, first, second),
         "utilisation": {"before": first.utilisation.get("root"), "after": second.utilisation.get("root")},
     }
+
+
+def reasons() -> dict[str, Any]:
+    """Why each application of the live cluster waits, and what would free it.
+
+    Raises:
+        YarntuneError: the cluster is not there or does not answer.
+    """
+    from rules.explain.explain import explain
+    from rules.live.read import connect, read_cluster
+    from tuner.settings import Settings
+
+    client, target = connect(Settings.from_environment())
+    with client:
+        live = read_cluster(client, target, time.time())
+    waiting = [application for application in live.applications if application.waiting][:_MOST_EXPLAINED]
+    return {"reasons": [_reason(each) for each in explain(live, waiting, effects=False)]}
+
+
+def _reason(found: Explanation) -> dict[str, str | None]:
+    frees = found.no_remedy or None
+    if found.remedy is not None:
+        frees = "; ".join(
+            f"{each.property}: {each.before or 'not set'} → {each.after or 'not set'}" for each in found.remedy.changes
+        )
+    return {"application": found.application.id, "rule": found.rule, "why": found.reason, "frees": frees}
 
 
 def _queues(case: Case, first: Estimate, second: Estimate) -> list[dict[str, Any]]:
@@ -112,7 +140,8 @@ def main() -> None:
     """Answers until stdin ends."""
     for line in sys.stdin:
         try:
-            value: dict[str, Any] = {"result": answer(json.loads(line))}
+            question = json.loads(line)
+            value: dict[str, Any] = {"result": reasons() if "explain" in question else answer(question)}
         except YarntuneError as error:
             value = {"problem": error.message, "hint": error.hint}
         except Exception as error:

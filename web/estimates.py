@@ -13,6 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tuner.settings import Settings
+from web.child import environment
+
 TIME_LIMIT_S = 30.0
 """For one question; the first one after an installation compiles, which has longer."""
 FIRST_LIMIT_S = 240.0
@@ -33,11 +36,15 @@ class Estimator:
     """One process that estimates, started with the first question; one question at a time.
 
     Args:
+        settings: of the server, which the process gets, too.
         time_limit_s: for one question.
         first_limit_s: for the first one of a process, which may have to compile.
     """
 
-    def __init__(self, *, time_limit_s: float = TIME_LIMIT_S, first_limit_s: float = FIRST_LIMIT_S) -> None:
+    def __init__(
+        self, settings: Settings, *, time_limit_s: float = TIME_LIMIT_S, first_limit_s: float = FIRST_LIMIT_S
+    ) -> None:
+        self._settings = settings
         self._time_limit_s, self._first_limit_s = time_limit_s, first_limit_s
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -53,17 +60,17 @@ class Estimator:
         known = self._known.get(text)
         if known is not None:
             return known
-        if not self._lock.acquire(timeout=BUSY_AFTER_S):
-            return Answer(None, "another estimate is under way", "try again in a moment")
-        try:
-            answer = self._ask(text)
-        finally:
-            self._lock.release()
+        answer = self._in_turn(text)
         if answer.result is not None:
             self._known[text] = answer
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         return answer
+
+    def explain(self) -> tuple[Mapping[str, str | None], ...] | None:
+        """Why each application of the live cluster waits; None where that could not be found out now."""
+        answer = self._in_turn(json.dumps({"explain": True}))
+        return None if answer.result is None else tuple(answer.result["reasons"])
 
     def close(self) -> None:
         """Ends the process."""
@@ -74,6 +81,14 @@ class Estimator:
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     pipe.close()
+
+    def _in_turn(self, text: str) -> Answer:
+        if not self._lock.acquire(timeout=BUSY_AFTER_S):
+            return Answer(None, "another estimate is under way", "try again in a moment")
+        try:
+            return self._ask(text)
+        finally:
+            self._lock.release()
 
     def _ask(self, text: str) -> Answer:
         process = self._running()
@@ -104,7 +119,10 @@ class Estimator:
             self.close()
             self._answered = False
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "web.estimate_process"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                [sys.executable, "-m", "web.estimate_process"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=environment(self._settings),
             )
         return self._process
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tuner.errors import YarntuneError
@@ -87,11 +87,18 @@ class ClusterWatch:
         settings: which cluster, and how long to wait for it.
         background: whether to look by itself; otherwise only :meth:`refresh` does.
         read: what looks; given by tests.
+        explain: says why applications wait; None where it cannot now, and then what it said before stays.
     """
 
     def __init__(
-        self, settings: Settings, *, background: bool = True, read: Callable[[Settings], Reading] | None = None
+        self,
+        settings: Settings,
+        *,
+        background: bool = True,
+        read: Callable[[Settings], Reading] | None = None,
+        explain: Callable[[], tuple[Mapping[str, str | None], ...] | None] = lambda: None,
     ) -> None:
+        self._explain = explain
         self._settings = settings
         self._read = read or read_now
         self._lock = threading.Lock()
@@ -132,9 +139,14 @@ class ClusterWatch:
             log.exception("the cluster could not be read")
             self._failed(f"the cluster's answer was not understood ({type(error).__name__})", "see the server's log")
         else:
+            waiting = any(application.waiting for application in reading.cluster.applications)
             with self._lock:
-                self._reading, self._problem = reading, None
+                before = self._reading.reasons if self._reading is not None and waiting else ()
+                self._reading, self._problem = replace(reading, reasons=before), None
                 self._samples.append(_sample(reading))
+            if waiting and (reasons := self._explain()) is not None:
+                with self._lock:
+                    self._reading = replace(reading, reasons=reasons)
 
     def close(self) -> None:
         """Ends the thread."""

@@ -16,6 +16,8 @@ from werkzeug.datastructures import FileStorage
 
 from tuner.errors import InputError
 from tuner.files import write_text_atomically
+from tuner.settings import Settings
+from web.child import environment
 
 TIME_LIMIT_S = 120.0
 MOST_KEPT = 200
@@ -28,10 +30,12 @@ class Reports:
 
     Args:
         folder: where.
+        settings: of the server, which the analysing process gets, too.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder = folder
+        self._settings = settings
 
     def analyze(self, upload: FileStorage, *, increment_mib: int, who: str, now: float) -> str:
         """Analyses an upload.
@@ -52,7 +56,7 @@ class Reports:
         with tempfile.TemporaryDirectory(prefix="yarntune-upload-") as folder:
             path = Path(folder) / name
             upload.save(path)
-            report = _analyze(path, increment_mib)
+            report = _analyze(path, increment_mib, self._settings)
         report["path"] = name
         record = {"name": name, "who": who, "at": now, "increment_mib": increment_mib, "report": report}
         number = secrets.token_hex(8)
@@ -100,11 +104,13 @@ def safe_name(name: str) -> str:
     return _UNSAFE.sub("_", last).lstrip(".")[-120:] or "eventlog"
 
 
-def _analyze(path: Path, increment_mib: int) -> dict[str, Any]:
+def _analyze(path: Path, increment_mib: int, settings: Settings) -> dict[str, Any]:
     command = [sys.executable, "-m", "tuner.cli", "analyze", "--json", "--workers", "1"]
     command += ["--increment", f"{increment_mib}m", str(path)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT_S, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIME_LIMIT_S, check=False, env=environment(settings)
+        )
     except subprocess.TimeoutExpired:
         raise InputError(
             f"{path.name} takes longer than {TIME_LIMIT_S:.0f} s to analyse",

@@ -23,6 +23,7 @@ from tuner.settings import Settings
 from tuner.spark.params import PARAMS
 from tuner.store import Owner
 from tuner.store.owner import is_alive
+from web.child import environment
 
 _TAIL_BYTES = 16_384
 _MOST_KEPT = 200
@@ -109,7 +110,7 @@ class Tunings:
                     stdin=subprocess.DEVNULL,
                     stdout=text,
                     stderr=subprocess.STDOUT,
-                    env=self._environment(),
+                    env=environment(self._settings),
                     start_new_session=True,
                 )
             self._processes[number] = process
@@ -179,20 +180,6 @@ class Tunings:
             return False
         os.kill(found.owner.pid, signal.SIGTERM)
         return True
-
-    def _environment(self) -> dict[str, str]:
-        settings = self._settings
-        return {
-            **os.environ,
-            "YARNTUNE_DATABASE_URL": settings.database_url,
-            "YARNTUNE_DATA_DIR": str(settings.data_dir),
-            "YARNTUNE_STATE_DIR": str(settings.state_dir),
-            "YARNTUNE_CACHE_DIR": str(settings.cache_dir),
-            "YARNTUNE_USER": settings.user,
-            "NO_COLOR": "1",
-            "PYTHONUNBUFFERED": "1",
-            **({"YARNTUNE_RM_URL": settings.rm_url} if settings.rm_url else {}),
-        }
 
     def _ids(self) -> list[int]:
         return [int(path.stem) for path in self._folder.glob("*.json") if path.stem.isdigit()]

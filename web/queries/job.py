@@ -278,7 +278,7 @@ def _pareto_chart(runs: Sequence[Run], best: Run | None, default: Run | None, st
         ]  # fmt: skip
         layout["annotations"] = [
             {"x": limit_s, "y": 1, "yref": "paper", "text": "slowest that is fast enough", "showarrow": False,
-             "xanchor": "left", "yanchor": "bottom", "font": {"size": 11}}
+             "xanchor": "left", "yanchor": "top", "font": {"size": 11}}
         ]  # fmt: skip
         summary = f"{len(front)} of {len(items)} runs are not beaten in both time and memory."
     return charts.Chart("pareto-chart", "Time against memory", summary, traces, "pareto", layout)

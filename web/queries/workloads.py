@@ -56,12 +56,14 @@ def workload(found: Workload) -> View:
         }
         for i in range(BINS)
     ]
-    columns = (
+    columns: tuple[Column, ...] = (
         Column("from_s", "From", "seconds"),
         Column("arrivals", "Jobs submitted", "number"),
         Column("cores", "Cores in use, mean", "number"),
         Column("memory_mib", "Memory in use, mean", "mib"),
     )
+    if busy is None:
+        columns = columns[:2]
     table = Table("over_time", "Arrivals and use over time", columns, rows)
     values = {
         "name": found.name,
