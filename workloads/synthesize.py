@@ -31,6 +31,8 @@ _SMALLEST_COURSE_STEP_S: Final = 300.0
 _COURSE_STEPS: Final = 24
 _FOUND_RUNNING: Final = 10
 _FOUND_RUNNING_SHARE: Final = 0.02
+_KEPT: Final = ("memory_mib", "cores", "count", "stage", "used_memory_mib", "used_cores", "cpi", "mai")
+"""Columns of tasks that stay as the trace has them."""
 _NEVER_RAN: Final = (int(Ending.EVICTED), int(Ending.WITHDRAWN), int(Ending.WAITING))
 
 
@@ -158,7 +160,7 @@ def synthesize(profile: Profile, name: str, *, scale: Scale | None = None, seed:
     names = _new_names(profile, "name", "recurring", random)
     builder = WorkloadBuilder()
     for number, submit_s in enumerate(_arrivals(profile, span_s, scale.nodes * scale.load, random).tolist()):
-        model = profile.source.jobs[int(random.choice(profile.jobs))]
+        model = profile.source.jobs[int(profile.jobs[random.integers(len(profile.jobs))])]
         job = builder.add_job(
             WorkloadJob(
                 id=f"job{number}",
@@ -212,20 +214,14 @@ def _add_tasks(
         repeats[int(random.integers(len(tasks)))] = 1
     rows = tasks.take(np.repeat(np.arange(len(tasks)), repeats))
     spread = random.lognormal(0.0, _SMOOTHING, len(rows)) * length
-    for row in range(len(rows)):
-        builder.add_task(
-            job,
-            submit_s=submit_s + max(float(rows.submit_s[row]) - model.submit_s, 0.0) * float(length),
-            duration_s=float(rows.duration_s[row] * spread[row]),
-            memory_mib=int(rows.memory_mib[row]),
-            cores=float(rows.cores[row]),
-            count=int(rows.count[row]),
-            stage=int(rows.stage[row]),
-            used_memory_mib=float(rows.used_memory_mib[row]),
-            used_cores=float(rows.used_cores[row]),
-            cpi=float(rows.cpi[row]),
-            mai=float(rows.mai[row]),
-        )
+    columns = {
+        "submit_s": submit_s + np.maximum(rows.submit_s - model.submit_s, 0.0) * length,
+        "duration_s": rows.duration_s * spread,
+        **{name: getattr(rows, name) for name in _KEPT},
+    }
+    lists = [column.tolist() for column in columns.values()]
+    for values in zip(*lists, strict=True):
+        builder.add_task(job, **dict(zip(columns, values, strict=True)))
 
 
 def _provenance(profile: Profile, seed: int) -> Provenance:

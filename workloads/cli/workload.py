@@ -40,7 +40,7 @@ WORKLOAD_COMMANDS: Final[dict[str, CommandEntry]] = {
 
 @click.group(cls=LazyGroup, entries=WORKLOAD_COMMANDS)
 def workload() -> None:
-    r"""Workloads: traces of other clusters, the history of your own, programs and samples.
+    """Workloads: traces of other clusters, the history of your own, programs and samples.
 
     \b
     yarntune workload import FB-2009_samples_24_times_1hr_0.tsv
@@ -49,7 +49,7 @@ def workload() -> None:
     yarntune workload reduce bursty-hour --factor 10
     yarntune workload synthesize bursty-hour --span 2h --load 1.5
     yarntune workload replay case.json --factor 20 --live
-    """
+    """  # noqa: D301 - click reads the \b
 
 
 class Parsed(click.ParamType[Any]):
