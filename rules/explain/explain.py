@@ -30,6 +30,9 @@ def explain(
 ) -> tuple[Explanation, ...]:
     """Explains why applications wait.
 
+    Of those that are alike (queue, user, size, rule) the change is worked out for the first; the others wait in line
+    behind it. Ask for one by itself to get its own.
+
     Args:
         live: the cluster.
         applications: some of it, in the order of the answer; of those that wait for nothing, that is said.
@@ -51,6 +54,7 @@ class _Model:
         self.verdicts: dict[str, Verdict] = {}
         self.doubts: tuple[str, ...] = ()
         self._remedies: dict[tuple[object, ...], Remedy] = {}
+        self._first: dict[tuple[object, ...], str] = {}
         self._replay: Replay | None = None
         if isinstance(live.configuration, Unreadable):
             self.doubts = (f"{live.configuration.reason}: {live.configuration.hint}",)
@@ -67,6 +71,13 @@ class _Model:
             self.doubts += (
                 "what runs could not be set up in the model just so: the cluster's nodes are filled otherwise",
             )
+
+    def before(self, application: LiveApplication, rule: str | None) -> str | None:
+        """An application that waits for the same with the same user and queue and was asked about before this one."""
+        size = application.asks[0].resources if application.asks else None
+        key = (application.queue, application.user, application.am_started, size, rule)
+        first = self._first.setdefault(key, application.id)
+        return None if first == application.id else first
 
     def change(self, application: LiveApplication, rule: str | None) -> Change | str:
         """The smallest change that frees an application; else why there is none."""
@@ -112,7 +123,8 @@ def _explain(live: LiveCluster, model: _Model | None, application: LiveApplicati
         doubts += (f"the model would refuse it: {verdict.rejected}",)
     change: Change | str = NO_PROPERTY.get(rule or "", "")
     if rule not in NO_PROPERTY and not (verdict is not None and verdict.served and rule in GETS_ON):
-        change = model.change(application, rule)
+        before = model.before(application, rule)
+        change = model.change(application, rule) if before is None else f"first what frees {before}, its like"
         if isinstance(change, Change) and rule in GETS_ON:
             # A queue above is at its limit, so that nobody has looked at the application yet.
             rule = change.rule

@@ -30,6 +30,10 @@ from workloads.trace import Case, Job, Task, Update
 __all__ = ["Replay", "Setting", "Verdict"]
 
 _NEVER_S = 1e15
+_NO_PREEMPTION = {
+    "yarn.scheduler.fair.preemption": "false",
+    "yarn.resourcemanager.scheduler.monitor.enable": "false",
+}
 _BEATS = 60
 """How many beats of nodes and AMs each step may take after the last container was given out."""
 
@@ -69,12 +73,12 @@ class Replay:
     """
 
     def __init__(self, live: LiveCluster) -> None:
-        self._applications = live.applications
-        self._jobs = tuple(_job(each, float(i)) for i, each in enumerate(live.applications))
+        total = live.snapshot.total
+        self._applications = tuple(_bounded(each, total) for each in live.applications)
+        self._jobs = tuple(_job(each, float(i)) for i, each in enumerate(self._applications))
         self._case = to_case(live, self._jobs, horizon_s=_NEVER_S)
-        if live.scheduler == "fair":
-            # What preemption would free sooner or later is not free now.
-            self._case = replace(self._case, conf={**self._case.conf, "yarn.scheduler.fair.preemption": "false"})
+        # What preemption would free sooner or later is not free now.
+        self._case = replace(self._case, conf={**self._case.conf, **_NO_PREEMPTION})
         self.present = Setting(self._case.conf, self._case.allocations)
         held = sum(len(each.containers) for each in live.applications) / max(len(self._case.nodes), 1)
         beat_s = max(self._case.node_heartbeat_s, self._case.am_heartbeat_s)
@@ -139,9 +143,18 @@ def _job(found: LiveApplication, place: float) -> Job:
     am = _am_size(found)
     sizes = [each.resources for each in found.containers if not each.is_am]
     if found.am_started:
-        sizes += [ask.resources for ask in found.asks]
+        sizes += [ask.resources for ask in found.asks for _ in range(ask.count)]
     tasks = tuple(Task(_NEVER_S, max(size.memory_mib, 1), max(size.vcores, 1)) for size in sizes)
     return Job(found.id, found.queue, place, found.user, max(am.memory_mib, 1), tasks=tasks or (Task(_NEVER_S),))
+
+
+def _bounded(found: LiveApplication, total: Resources) -> LiveApplication:
+    """The application with no more asks than the whole cluster could ever serve: further ones change nothing."""
+    asks = tuple(
+        replace(ask, count=min(ask.count, total.memory_mib // max(ask.resources.memory_mib, 1) + 1))
+        for ask in found.asks
+    )
+    return replace(found, asks=asks)
 
 
 def _am_size(found: LiveApplication) -> Resources:

@@ -202,6 +202,21 @@ def test_the_rule_of_the_fair_scheduler_that_binds(rule: str) -> None:
     assert (found.rule, changed(found)) == (rule, remedy)
 
 
+def test_of_many_alike_the_first_is_given_its_change_and_the_others_named_with_it() -> None:
+    conf, applications, remedy = CAPACITY_CASES["am-limit"]
+    live = capacity_cluster(TWO_QUEUES | conf, *applications, application(4, "root.a", asks=1))
+    first, second = explain(live, live.applications[2:], effects=False)
+    assert (changed(first), second.rule, second.remedy) == (remedy, "am-limit", None)
+    assert first.application.id in second.no_remedy
+    # By itself it gets its own, which is more: the other one starts first.
+    assert changed(explained(live)) == {"root.a.maximum-am-resource-percent": ("0.2", "0.38")}
+
+
+def test_an_application_that_asks_for_more_than_the_cluster_has_is_as_one_that_asks_for_all() -> None:
+    live = capacity_cluster(TWO_QUEUES, application(1, "root.a", containers=9, asks=1_000_000))
+    assert explained(live).rule == "user-limit-factor"
+
+
 def test_the_effect_of_a_change_is_told_with_its_assumptions() -> None:
     conf, applications, _ = CAPACITY_CASES["am-limit"]
     live = capacity_cluster(TWO_QUEUES | conf, *applications)
