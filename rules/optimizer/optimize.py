@@ -49,7 +49,7 @@ def optimize(
     objective: Objective | None = None,
     guard: Guard = "default",
     seed: int = 0,
-    time_limit_s: float = 60.0,
+    time_limit_s: float = 45.0,
     evaluations: int = EVALUATIONS,
     clock: Callable[[], float],
     progress: Callable[[float], None] = lambda _: None,
@@ -112,7 +112,7 @@ def _best_allowed(search: Search, whole: Whole, space: Space, policy: Policy) ->
     present = whole.score(space.present)
     least = present.cost * (1.0 - policy.least_gain_percent / 100.0)
     checked = 0
-    for candidate, score in sorted(search.ranking, key=lambda item: item[1].rank):
+    for candidate, score in sorted(search.ranking, key=lambda item: (item[1].rank, _changed(item[0], space.present))):
         if candidate == space.present or checked >= _MOST_CHECKED:
             break
         if score.refused or score.excess > 0 or (score.unfinished == present.unfinished and score.cost > least):
@@ -121,6 +121,10 @@ def _best_allowed(search: Search, whole: Whole, space: Space, policy: Policy) ->
         if not space.findings(candidate) and not _leaves_a_job_stuck(candidate, whole, space):
             return candidate
     return space.present
+
+
+def _changed(candidate: Candidate, present: Candidate) -> int:
+    return sum(new != old for new, old in zip(candidate, present, strict=True))
 
 
 def _leaves_a_job_stuck(candidate: Candidate, whole: Whole, space: Space) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from rules.model import ROOT
 from rules.optimizer.combine import Range, Tree, divide
 from rules.optimizer.judge import Score
-from rules.optimizer.knobs import Candidate, Value
+from rules.optimizer.knobs import SHARE, Candidate, Value
 from rules.optimizer.moves import anywhere, neighbour
 from rules.optimizer.space import Settings, Space
 from rules.optimizer.tables import LeafTable, LeafTables
@@ -20,12 +20,16 @@ from rules.optimizer.whole import Whole
 __all__ = ["Effort", "Search"]
 
 _MOST_ROUNDS = 4
+_SPANS, _MANY_LEAVES = 6, 12
+"""Spans of time in a leaf's table; with more leaves than that, whose tables are many, the mean has to do."""
 _EXPLORED = 0.2
 """Of the effort: candidates drawn from the whole space."""
 _STARTS, _PROBED = 3, 0.12
 """How many are refined, and the part of the remaining effort that each gets before only the best goes on."""
 _TOLERANCE, _RETURNS = 0.02, 0.02
 """How much worse a step may be at first, and how often a walk goes back to its best."""
+_RESERVED = 0.1
+"""Of the effort: to take back changes that bring nothing."""
 _MOST_MISSES = 200
 """A walk ends after so many steps that lead nowhere new."""
 
@@ -77,6 +81,7 @@ class Search:
                 break
         self._explore()
         self._refine()
+        self._simplify()
 
     def _is_over(self) -> bool:
         self._progress(min(self._whole.evaluations / self._effort.evaluations, 1.0))
@@ -118,10 +123,11 @@ class Search:
         """Tables with what each leaf could use under the best so far; whether their best divisions are better."""
         base, before = self.best
         times = self._whole.times(base)
-        usable = usable_by_leaf(self._whole.draws[0], self._paths[0], times[0])
+        is_large = len(self._space.leaves) > _MANY_LEAVES
+        usable = usable_by_leaf(self._whole.draws[0], self._paths[0], times[0], 1 if is_large else _SPANS)
         units = max(100, 3 * len(self._space.leaves))
         shares = self._space.shares(base)
-        presets = list(self._space.presets())
+        presets = list(self._space.presets())[:: 4 if is_large else 1]
         tables: dict[str, LeafTable] = {}
         for path in self._space.leaves:
             if self._effort.is_over():
@@ -183,7 +189,11 @@ class Search:
         left = max(self._effort.evaluations - begin, 1)
         for start in self._starts():
             self._walk(start, self._whole.evaluations + int(_PROBED * left), 0.5)
-        self._walk(self.best, self._effort.evaluations, 1.0)
+        self._walk(self.best, self._effort.evaluations - self._reserved(), 1.0)
+
+    def _reserved(self) -> int:
+        """Evaluations kept for the end: one for each setting, but no more than a part of all."""
+        return min(sum(knob.name != SHARE for knob in self._space.knobs), int(_RESERVED * self._effort.evaluations))
 
     def _starts(self) -> list[tuple[Candidate, Score]]:
         """The best few that differ in more than a detail."""
@@ -194,6 +204,21 @@ class Search:
             if len(found) == _STARTS:
                 break
         return found
+
+    def _simplify(self) -> None:
+        """Takes back every change of the best that brings nothing, as far as the effort reserved for it goes."""
+        for i in reversed(range(len(self._space.knobs))):
+            candidate, score = self.best
+            if candidate[i] == self._space.present[i] or self._space.knobs[i].name == SHARE:
+                continue
+            if self._whole.evaluations >= self._effort.evaluations or self._effort.is_over():
+                return
+            plainer = self._space.normal([*candidate[:i], self._space.present[i], *candidate[i + 1 :]])
+            if plainer is not None:
+                again = self._whole.score(plainer)
+                self.ranking.append((plainer, again))
+                if again.rank <= score.rank:
+                    self.best = plainer, again
 
     def _walk(self, start: tuple[Candidate, Score], until: int, reach: float) -> None:
         """Threshold accepting (Dueck and Scheuer 1990): a step may be a little worse, less and less so."""

@@ -21,7 +21,8 @@ Usable = tuple[tuple[float, float], ...]
 
 LEAF = f"{ROOT}.leaf"
 """Where the jobs of a leaf are when it is simulated by itself."""
-_LEAST_SHARE = 0.005
+_LEAST_SHARE, _LEAST_PART = 0.005, 5.0
+"""A leaf keeps this fraction of the cluster, or the fifth of what it has now; and in any case room for a container."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Space(ABC):
                 knobs += self._leaf_knobs(queue.path)
         self.knobs = tuple(knobs)
         self.groups = tuple(groups)
-        self._floors = {path: self._floor(share) for path, share in self.shares(self.present).items()}
+        self._floors = self._all_floors()
 
     # --- what a scheduler has to say -----------------------------------------------------------------------------
 
@@ -172,9 +173,15 @@ class Space(ABC):
                 found[queue.path] = found[queue.parent or ROOT] * parts.get(queue.path, 100.0) / 100.0
         return found
 
-    def _floor(self, present: float) -> float:
-        """The least share of the cluster that a queue is left with: a core and the smallest container fit in it."""
-        return min(present, max(_LEAST_SHARE, self._smallest()))
+    def _all_floors(self) -> dict[str, float]:
+        """The least share of the cluster that each queue is left with: of a parent, what all below it need."""
+        present, smallest = self.shares(self.present), self._smallest()
+        found: dict[str, float] = {}
+        for queue in reversed(tuple(self.tree)):
+            own = present[queue.path]
+            least = max(smallest, min(_LEAST_SHARE, own / _LEAST_PART))
+            found[queue.path] = sum(found[child] for child in queue.children) if queue.children else min(own, least)
+        return found
 
     @abstractmethod
     def _smallest(self) -> float:
@@ -191,15 +198,21 @@ class Space(ABC):
             None where there is none.
         """
         found = list(candidate)
+        above = {ROOT: 1.0}
         for group in self.groups:
             knobs = [self.knobs[i] for i in group.knobs]
             wanted = [float(found[i]) for i in group.knobs]
-            if wanted == [knob.present for knob in knobs]:
+            own = self._share_above(group.parent, above)
+            if wanted == [knob.present for knob in knobs] and own == self._present_shares[group.parent]:
                 continue
             least, most = [knob.least for knob in knobs], [knob.most for knob in knobs]
             if group.step:
                 least = [_up(value, group.step, float(knob.present)) for value, knob in zip(least, knobs, strict=True)]
                 most = [_down(value, group.step, float(knob.present)) for value, knob in zip(most, knobs, strict=True)]
+            needed = [100.0 * self._floors[knob.path] / own for knob in knobs]
+            if group.step:
+                needed = [-(-round(value / group.step, 6) // 1) * group.step for value in needed]
+            least = [min(max(low, need), high) for low, need, high in zip(least, needed, most, strict=True)]
             parts = fit(wanted, least, most, group.total)
             if parts is None:
                 for i in group.knobs:
@@ -209,6 +222,7 @@ class Space(ABC):
                 parts = in_steps(parts, group.total, group.step)
             for i, part in zip(group.knobs, parts, strict=True):
                 found[i] = part
+                above[self.knobs[i].path] = own * part / 100.0
         for i, knob in enumerate(self.knobs):
             if knob.name != SHARE and knob.step and found[i] != knob.present:
                 value = round(round(float(found[i]) / knob.step) * knob.step, 6)
@@ -216,6 +230,17 @@ class Space(ABC):
         self._repair(found)
         shares = self.shares(tuple(found))
         return tuple(found) if all(shares[path] >= self._floors[path] - 1e-9 for path in self.leaves) else None
+
+    def _share_above(self, path: str, known: dict[str, float]) -> float:
+        """The share of the cluster of a parent, from the parts above it that were fitted already."""
+        if path not in known:
+            parent = self.tree[path].parent or ROOT
+            known[path] = self._share_above(parent, known) * self._parts.get(path, 100.0) / 100.0
+        return known[path]
+
+    @cached_property
+    def _present_shares(self) -> Mapping[str, float]:
+        return self.shares(self.present)
 
     @abstractmethod
     def _repair(self, values: list[Value]) -> None:

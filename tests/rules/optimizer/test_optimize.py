@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
 from rules.estimator import alone_latencies, estimate, job_times
-from rules.optimizer import Optimum, optimize
+from rules.optimizer import Guard, Optimum, optimize
 from rules.policy import NO_LIMITS, Objective, Policy, QueuePolicy
 from tests.rules.optimizer.cases import CONFIGURATIONS, PREFIX, case_of, contended
 from workloads.trace import Case
@@ -17,8 +18,13 @@ def ticks() -> float:
     return 0.0
 
 
-def search(case: Case, policy: Policy = NO_LIMITS, evaluations: int = 80, **options: object) -> Optimum:
+def search(case: Case, policy: Policy = NO_LIMITS, evaluations: int = 60, **options: object) -> Optimum:
     return optimize(case, policy, clock=ticks, evaluations=evaluations, **options)  # type: ignore[arg-type]
+
+
+@cache
+def found_for(kind: str, guard: Guard = "default") -> Optimum:
+    return search(case_of(kind), guard=guard)
 
 
 def applied(case: Case, found: Optimum) -> Case:
@@ -29,8 +35,7 @@ def applied(case: Case, found: Optimum) -> Case:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_found_is_better_as_predicted_and_the_guard_holds(kind: str) -> None:
-    case = case_of(kind)
-    found = search(case)
+    case, found = case_of(kind), found_for(kind)
     assert found.found
     alone_s = alone_latencies(case)
     before, after = (estimate(own, alone_s=alone_s) for own in (case, applied(case, found)))
@@ -75,7 +80,7 @@ def test_a_cluster_without_contention_is_left_as_it_is() -> None:
 def test_a_queue_that_counts_more_is_served_better() -> None:
     case = case_of("percent")
     favoured = Policy(queues={"root.c": QueuePolicy(weight=50)}, most_queue_loss_percent=None)
-    plain = search(case, guard="none").predicted.by_queue["root.c"].mean_latency_s
+    plain = found_for("percent", "none").predicted.by_queue["root.c"].mean_latency_s
     assert search(case, favoured, guard="none").predicted.by_queue["root.c"].mean_latency_s <= plain
 
 
@@ -98,7 +103,7 @@ def test_the_objective_is_what_is_made_small() -> None:
 def test_every_job_that_ended_before_still_ends() -> None:
     """AMs that may fill the cluster leave nothing for the tasks: such a configuration is never proposed."""
     case = case_of("percent")
-    found = search(case, guard="none")
+    found = found_for("percent", "none")
     ended = job_times(case).finish_s >= 0
     assert (job_times(applied(case, found)).finish_s[ended] >= 0).all()
 
@@ -108,7 +113,7 @@ def test_only_what_can_change_at_run_time_is_changed() -> None:
         ".capacity", ".maximum-capacity", ".user-limit-factor", ".minimum-user-limit-percent",
         ".maximum-am-resource-percent", ".ordering-policy", ".enable-size-based-weight",
     )  # fmt: skip
-    for change in search(case_of("nested")).changes:
+    for change in found_for("nested").changes:
         assert change.property.startswith(f"{PREFIX}root.")
         assert change.property.endswith(live)
 
