@@ -100,12 +100,14 @@ class Estimate:
         by_queue: the jobs of each leaf, by full path.
         utilisation: share of the cluster's memory that each queue held between the first submission and the last end
             (or the horizon), by full path; root's is the cluster's.
+        notes: what the configuration asks for that is not modelled, and what is done instead.
     """
 
     jobs: tuple[JobEstimate, ...]
     summary: Summary
     by_queue: Mapping[str, Summary]
     utilisation: Mapping[str, float]
+    notes: tuple[str, ...] = ()
 
     def latencies_s(self, horizon_s: float) -> NDArray[np.float64]:
         """Each job's latency, in the order of the case."""
@@ -160,6 +162,7 @@ def estimate(case: Case, *, rules: RuleSet | None = None, alone_s: NDArray[np.fl
         summary=summarize(jobs, alone_s, case.horizon_s),
         by_queue=_by_queue(jobs, alone_s, case.horizon_s),
         utilisation=_utilisation(case, prepared),
+        notes=prepared.notes,
     )
 
 

@@ -30,6 +30,7 @@ class PreparedCase:
         limits: the limits of the configuration at the start and after each update.
         rule_ids: the rules that waiting times are put down to, by the numbers that the simulation knows them by.
         rejection_words: why a job was refused, from the number in its row.
+        notes: what the configuration asks for that is not modelled, and what is done instead.
     """
 
     memory: Memory
@@ -38,6 +39,7 @@ class PreparedCase:
     limits: tuple[Limits, ...]
     rule_ids: tuple[str, ...]
     rejection_words: Callable[[int, Job], str]
+    notes: tuple[str, ...] = ()
 
 
 def prepare(case: Case, rules: RuleSet | None = None) -> PreparedCase:
@@ -54,7 +56,7 @@ def prepare(case: Case, rules: RuleSet | None = None) -> PreparedCase:
         return _prepare_fair(case, rules if isinstance(rules, RuleEngine) else None)
     found = prepare_capacity(case, rules if isinstance(rules, CapacityRules) else None)
     rule_ids = tuple(rule.id for rule in RULES)
-    return PreparedCase(found.memory, found.order, found.paths, found.limits, rule_ids, rejection_words)
+    return PreparedCase(found.memory, found.order, found.paths, found.limits, rule_ids, rejection_words, found.notes)
 
 
 def _prepare_fair(case: Case, rules: RuleEngine | None) -> PreparedCase:

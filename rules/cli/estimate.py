@@ -40,6 +40,8 @@ def estimate_command(case: Path, as_json: bool) -> None:
     begin_s = time.perf_counter()
     found = estimate(parsed)
     elapsed_s = time.perf_counter() - begin_s
+    for words in found.notes:
+        note(f"not modelled: {words}")
     if as_json:
         print_json(_as_json(found, elapsed_s))
     else:
@@ -64,6 +66,7 @@ def _as_json(found: Estimate, elapsed_s: float) -> dict[str, Any]:
         "jobs": [_job_json(job) for job in found.jobs],
         "summary": {**summary_json(found.summary), "by_queue": by_queue},
         "utilisation": dict(found.utilisation),
+        "notes": list(found.notes),
         "elapsed_seconds": elapsed_s,
     }
 

@@ -13,6 +13,7 @@ from rules.dialects.capacity_validation import RULES, errors, validate
 from rules.limits import Limits
 from rules.model import QueueTree, Resources
 from rules.rulesets.capacity_facts import CapacityRules
+from rules.rulesets.capacity_notes import unmodelled
 from rules.simulation.capacity.build import build
 from rules.simulation.capacity.scheduler import (
     ABOVE_MAXIMUM,
@@ -49,12 +50,14 @@ class PreparedCapacity:
         order: for each row of the jobs' table the job's place in ``case.jobs``.
         paths: full paths of the queues, in the order of their rows.
         limits: the limits of the configuration at the start and after each update.
+        notes: what the configurations ask for that is not modelled.
     """
 
     memory: Memory
     order: list[int]
     paths: tuple[str, ...]
     limits: tuple[Limits, ...]
+    notes: tuple[str, ...]
 
 
 @cache
@@ -79,7 +82,8 @@ def prepare_capacity(case: Case, rules: CapacityRules | None = None) -> Prepared
     nodes = Resources(sum(node.memory_mib for node in case.nodes), sum(node.vcores for node in case.nodes))
     limits = tuple(found.derive(tree, nodes) for tree in trees)
     memory, order, paths = build(case, trees, limits)
-    return PreparedCapacity(memory, order, tuple(paths), limits)
+    notes = tuple(dict.fromkeys(note for tree in trees for note in unmodelled(tree)))
+    return PreparedCapacity(memory, order, tuple(paths), limits, notes)
 
 
 def configurations(case: Case) -> list[Mapping[str, str | None]]:

@@ -16,6 +16,7 @@ from rules.engine import Rule, RuleEngine
 from rules.limits import Limit, Limits
 from rules.model import Queue, QueueState, QueueTree, Resources
 from rules.rulesets.capacity import RULES
+from rules.rulesets.capacity_preemption import preemption_facts, preemption_off
 from rules.rulesets.capacity_share_facts import is_legacy, share_facts, vector_facts
 from tuner.errors import InputError
 
@@ -119,6 +120,9 @@ def _cluster_fact(tree: QueueTree, cluster: Resources) -> dict[str, float | str]
         "continue_looking": _flag(settings, f"{PREFIX}reservations-continue-look-all-nodes"),
         "system_applications": _number(settings, f"{PREFIX}maximum-applications", "10000"),
         "asynchronous": _flag(settings, f"{PREFIX}schedule-asynchronously.enable"),
+        **preemption_facts(settings),
+        "round_ms": _setting(settings, f"{PREFIX}schedule-asynchronously.scheduling-interval-ms"),
+        "threads": _setting(settings, f"{PREFIX}schedule-asynchronously.maximum-threads"),
     }
 
 
@@ -133,6 +137,7 @@ def _queue_fact(
         "cluster_vcores": float(cluster["vcores"]) * float(cluster["dominant"]),
         "priority": _number(queue.properties, "priority", "0"),
         "stopped": float(_is_stopped(tree, queue)),
+        "preemption_disabled": float(preemption_off(tree, queue)),
         "maximum_parallel": _number(queue.properties, "max-parallel-apps", _parallel_default(tree)),
         **shares,
     }

@@ -48,9 +48,9 @@ def assignments_per_heartbeat(fact: Fact) -> Term:
     }
 
 
-def asynchronous_scheduling(_: Fact) -> Term:
-    """Containers are handed out by a thread of its own within milliseconds, instead of at the nodes' heartbeats."""
-    return {"asynchronous": 1.0}
+def asynchronous_scheduling(fact: Fact) -> Term:
+    """Containers are handed out by threads of their own, in rounds every few milliseconds, not at heartbeats."""
+    return {"round_s": float(fact["round_ms"]) / 1000 / max(float(fact["threads"]), 1)}
 
 
 def reservation(_: Fact) -> Term:
