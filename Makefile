@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt types docs bench bench-fidelity lock
+.PHONY: help setup demo test lint fmt types docs bench bench-fidelity bench-workloads lock
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -42,6 +42,9 @@ bench: setup ## Run the benchmarks, which write benchmarks/*.md
 
 bench-fidelity: setup ## Hold the scheduler model against Hadoop's own schedulers, all cases
 	$(BIN)/python -m benchmarks.fidelity
+
+bench-workloads: setup ## Hold reduced workloads against the traces (about 25 minutes; goes on where it was broken off)
+	$(BIN)/python -m benchmarks.workloads
 
 lock: ## Renew requirements.lock from pyproject.toml (needs uv)
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --extra dev --extra postgres \
