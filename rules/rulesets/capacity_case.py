@@ -14,6 +14,7 @@ from rules.limits import Limits
 from rules.model import QueueTree, Resources
 from rules.rulesets.capacity_facts import CapacityRules
 from rules.rulesets.capacity_notes import unmodelled
+from rules.rulesets.capacity_preemption import preemption_notes
 from rules.simulation.capacity.build import build
 from rules.simulation.capacity.scheduler import (
     ABOVE_MAXIMUM,
@@ -82,7 +83,7 @@ def prepare_capacity(case: Case, rules: CapacityRules | None = None) -> Prepared
     nodes = Resources(sum(node.memory_mib for node in case.nodes), sum(node.vcores for node in case.nodes))
     limits = tuple(found.derive(tree, nodes) for tree in trees)
     memory, order, paths = build(case, trees, limits)
-    notes = tuple(dict.fromkeys(note for tree in trees for note in unmodelled(tree)))
+    notes = tuple(dict.fromkeys(note for tree in trees for note in (*unmodelled(tree), *preemption_notes(tree))))
     return PreparedCapacity(memory, order, tuple(paths), limits, notes)
 
 
