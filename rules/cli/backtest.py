@@ -74,9 +74,7 @@ def backtest_command(
     wanted = chosen.objective if objective is None else Objective(objective)
     plan = ForecastPlan(seed=seed, objective=wanted, guarded=guard == "default")
     begin_s = time.perf_counter()
-    search = optimizer_search(
-        chosen, plan, clock=time.perf_counter, decision_limit_s=_MOST_S, total_limit_s=time_limit_s
-    )
+    search = optimizer_search(plan, clock=time.perf_counter, decision_limit_s=_MOST_S, total_limit_s=time_limit_s)
     last_s = max((job.submit_s for job in parsed.jobs), default=0.0)
     with _progress(last_s) as told:
         found = backtest(parsed, every_s, chosen, plan, search, progress=told)

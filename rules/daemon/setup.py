@@ -67,7 +67,7 @@ def open_run(
             seed=wanted.seed, span_s=policy.horizon_s, objective=policy.objective,
             guarded=policy.most_queue_loss_percent is not None,
         )  # fmt: skip
-        search = optimizer_search(policy, forecast, clock=time.perf_counter, decision_limit_s=wanted.search_s)
+        search = optimizer_search(forecast, clock=time.perf_counter, decision_limit_s=wanted.search_s)
         yield (
             context,
             RunOptions(policy, forecast, search, lambda now_s: read_cluster(context.rm, target, now_s), wanted.watch_s),

@@ -32,7 +32,7 @@ class Arrival:
 
 
 def next_arrivals(
-    seen: Observation, span_s: float, random: np.random.Generator, *, in_order: bool = False
+    seen: Observation, span_s: float, random: np.random.Generator, *, in_order: bool = False, rate: float = 1.0
 ) -> tuple[Arrival, ...]:
     """Draws the arrivals of the next ``span_s`` seconds.
 
@@ -41,6 +41,7 @@ def next_arrivals(
         span_s: how far to look ahead.
         random: source of the draw.
         in_order: instead of drawing blocks, the recent past as it was, again and again until the span is full.
+        rate: how many times as many jobs come in a second as came in the past.
 
     Returns:
         The arrivals in the order of their times; none where nothing was seen yet.
@@ -53,19 +54,16 @@ def next_arrivals(
     length_s = recent_s if in_order else min(_BLOCK_S, recent_s)
     days = int(min((seen.time_s - seen.since_s) // _DAY_S, _MOST_DAYS))
     found: list[Arrival] = []
-    after_s = 0.0
-    while after_s < span_s:
-        take_s = min(length_s, span_s - after_s)
-        if in_order:
-            source_s = begin_s
-        elif days and random.random() < _SAME_TIME:
-            source_s = seen.time_s + after_s - _DAY_S * int(random.integers(1, days + 1))
-            take_s = min(take_s, seen.time_s - source_s)
-        else:
-            source_s = begin_s + float(random.random()) * (recent_s - length_s)
+    after_s, whole_s = 0.0, span_s * rate
+    while after_s < whole_s:
+        take_s = min(length_s, whole_s - after_s)
+        source_s = begin_s if in_order else begin_s + float(random.random()) * (recent_s - length_s)
+        if days and not in_order and random.random() < _SAME_TIME:
+            same_time_s = seen.time_s + after_s / rate - _DAY_S * int(random.integers(1, days + 1))
+            source_s = same_time_s if same_time_s + take_s <= seen.time_s else source_s
         found += _block(seen.jobs, submits, source_s, take_s, after_s)
         after_s += take_s
-    return tuple(found)
+    return tuple(Arrival(arrival.after_s / rate, arrival.like) for arrival in found)
 
 
 def _block(

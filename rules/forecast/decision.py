@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rules.estimator import Estimate, Summary, estimate
 from rules.forecast.draw import draw_cases
+from rules.forecast.flood import bounded_policy, flood_case, survives
 from rules.forecast.observation import ClusterFacts, Observation
 from rules.optimizer.result import Optimum
 from rules.policy import Objective, Policy
@@ -43,8 +44,8 @@ class Change:
         return replace(case, conf={**case.conf, **self.conf}, allocations=allocations)
 
 
-Search = Callable[[Sequence[Case], int], Optimum]
-"""Finds the best configuration for some draws of a workload; the number is a seed."""
+Search = Callable[[Sequence[Case], Policy, int], Optimum]
+"""Finds the best configuration for some draws of a workload within a policy; the number is a seed."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,8 @@ def decide(
         return Decision(None, "there is no job to look ahead to")
     checks = [case for case in draws[plan.search_draws :] if case.jobs]
     searched = [case for case in draws[: plan.search_draws] if case.jobs]
-    optimum = search(searched, plan.seed)
+    jobs = [job for case in draws for job in case.jobs]
+    optimum = search(searched, bounded_policy(policy, cluster, jobs), plan.seed)
     changes = {"present": Change()}
     if beginning is not None and (beginning.conf, beginning.allocations) != (cluster.conf, cluster.allocations):
         changes["beginning"] = _back_to(beginning, cluster)
@@ -161,7 +163,8 @@ def decide(
     judged = {name: _judge(change, checks, plan.objective, policy) for name, change in changes.items()}
     first = judged.get("beginning", judged["present"])
     loss = policy.most_queue_loss_percent if plan.guarded else None
-    candidates = tuple(_candidate(name, each, judged["present"], first, loss) for name, each in judged.items())
+    flood = flood_case(cluster, jobs)
+    candidates = tuple(_candidate(name, each, judged["present"], first, loss, flood) for name, each in judged.items())
     evaluations = optimum.evaluations + len(judged) * len(checks)
     chosen, reason = _choose(candidates, policy.least_gain_percent / 100.0)
     if chosen is None:
@@ -217,10 +220,17 @@ def _misses(latencies_s: NDArray[np.float64], paths: Sequence[str], policy: Poli
     return float((latencies_s > target_s).mean() + 1e-6 * latencies_s.mean())
 
 
-def _candidate(name: str, each: _Judged, present: _Judged, first: _Judged, loss_percent: float | None) -> Candidate:
+def _candidate(
+    name: str, each: _Judged, present: _Judged, first: _Judged, loss_percent: float | None, flood: Case | None
+) -> Candidate:
     ratios = np.log(np.maximum(present.value, 1e-9) / np.maximum(each.value, 1e-9))
     spread = float(ratios.std(ddof=1) / np.sqrt(len(ratios))) if len(ratios) > 1 else 0.0
-    forbidden = "" if each is first or loss_percent is None else _guard(each, first, loss_percent)
+    forbidden = ""
+    if each is not first and loss_percent is not None:
+        # Twice as much for what is in force already: a queue near the bound would have it come and go.
+        forbidden = _guard(each, first, 2.0 * loss_percent if each is present else loss_percent)
+    if each is not present and flood is not None and not survives(each.change.of(flood)):
+        forbidden = "application masters alone could fill the cluster"
     return Candidate(name, each.change, float(ratios.mean()), spread, int(each.unfinished.sum()), forbidden)
 
 

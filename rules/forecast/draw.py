@@ -18,6 +18,8 @@ _DRAIN_S = 7_200.0
 _MOST_LOAD = 0.9
 """The most that a draw asks for, as a share of what the nodes have while jobs arrive. A cluster that lives is not
 overloaded for long; but the few large jobs of a short past, repeated, are, and then nothing else matters in a draw."""
+_RATE_SIGMA = 0.5
+"""Jobs may come faster or slower than of late, by about so much (standard deviation of the rate's logarithm)."""
 _WAVES = 4
 """Into how many tasks an executor's slot is cut: YARN does not see them, but work that waits for slots can spread."""
 
@@ -50,7 +52,8 @@ def draw_cases(
     for number in range(draws):
         random = np.random.default_rng([seed, int(seen.time_s * 1000), number])
         jobs = _present_jobs(seen, model, random)
-        coming = next_arrivals(past, span_s, random, in_order=number == 0)
+        rate = 1.0 if number == 0 else float(np.exp(_RATE_SIGMA * random.standard_normal()))
+        coming = next_arrivals(past, span_s, random, in_order=number == 0, rate=rate)
         drawn = [
             _job(f"next-{count}", arrival.like, model.whole(arrival.like, random), arrival.after_s)
             for count, arrival in enumerate(coming)

@@ -17,7 +17,6 @@ _SHARE_OF_REST = 0.2
 
 
 def optimizer_search(
-    policy: Policy,
     plan: ForecastPlan,
     *,
     clock: Callable[[], float],
@@ -27,7 +26,6 @@ def optimizer_search(
     """Makes the search of a decision.
 
     Args:
-        policy: what may be changed.
         plan: the objective, and whether the guard holds.
         clock: seconds from any zero.
         decision_limit_s: the most that one search takes.
@@ -35,7 +33,7 @@ def optimizer_search(
     """
     begin_s = clock()
 
-    def search(draws: Sequence[Case], seed: int) -> Optimum:
+    def search(draws: Sequence[Case], policy: Policy, seed: int) -> Optimum:
         limit_s = decision_limit_s
         if total_limit_s is not None:
             limit_s = min(limit_s, max(_SHARE_OF_REST * (begin_s + total_limit_s - clock()), 0.05))

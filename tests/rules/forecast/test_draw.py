@@ -103,6 +103,8 @@ class TestDraws:
         seen = Observation(600.0, (), since_s=600.0)
         history = past(*np.arange(0.0, 600.0, 10.0))
         assert all(len(case.jobs) == 0 for case in draw(seen))
-        for case in draw(seen, history=history):
-            assert len(case.jobs) == pytest.approx(90, rel=0.2)
+        first, *others = draw(seen, history=history)
+        assert len(first.jobs) == 90
+        assert len({len(case.jobs) for case in others}) > 1, "the rate of the past is not known for certain"
+        for case in (first, *others):
             assert all(job.id.startswith("next-") for job in case.jobs)
