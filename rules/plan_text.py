@@ -67,8 +67,14 @@ def changes_text(changes: Sequence[PropertyChange], configuration: Configuration
     lines = []
     for path, found in sorted(by_queue.items()):
         lines.append(f"  ~ {path}")
-        lines += [f"      {_sign(change)} {name.ljust(width)}  {_values(change)}" for name, change in found]
+        lines += [
+            f"      {_sign(change)} {name.ljust(width)}  {_values(change)}" for name, change in sorted(found, key=_name)
+        ]
     return "\n".join(lines)
+
+
+def _name(item: tuple[str, PropertyChange]) -> str:
+    return item[0]
 
 
 def _queues(configuration: Configuration) -> list[str]:
@@ -86,7 +92,7 @@ def _place(full: str, paths: list[str]) -> tuple[str, str]:
     for path in paths:
         if full.startswith(f"{PREFIX}{path}."):
             return path, full.removeprefix(f"{PREFIX}{path}.")
-    return _WHOLE, full
+    return _WHOLE, full.removeprefix(PREFIX)
 
 
 def _sign(change: PropertyChange) -> str:

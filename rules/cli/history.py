@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -124,8 +123,13 @@ def _step_document(step: PlanTransition) -> dict[str, Any]:
 
 
 def _step_cells(step: PlanTransition) -> tuple[str, ...]:
-    detail = step.detail.get("message") or step.detail.get("reason")
-    return (_time(step.at), step.to_state, step.who, detail or (json.dumps(dict(step.detail)) if step.detail else ""))
+    told = step.detail.get("message") or step.detail.get("reason")
+    words = [f"{name.replace('_', ' ')} {step.detail[name]}" for name in _TOLD if step.detail.get(name) is not None]
+    return (_time(step.at), step.to_state, step.who, told or ", ".join(words))
+
+
+_TOLD = ("step", "version", "answer", "waiting_before")
+"""What of a step's details is for people; all of them are in ``--json``."""
 
 
 def _time(at: float) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rules.lifecycle.context import Context
     from rules.lifecycle.outlook import Outlook
     from rules.plan import Plan
+    from rules.policy import Policy
 
 __all__ = ["CHANGES_STATUS", "plan_command", "plan_document"]
 
@@ -92,13 +93,18 @@ def plan_command(
 class _Forecast:
     """How to look ahead, from the command's options."""
 
-    def __init__(self, seed: int, time_limit_s: float, policy: Any) -> None:
+    def __init__(self, seed: int, time_limit_s: float, policy: Policy) -> None:
         from rules.forecast.decision import ForecastPlan
         from rules.forecast.search import optimizer_search
 
         self.policy = policy
-        self.plan = ForecastPlan(seed=seed, span_s=policy.horizon_s, objective=policy.objective)
-        self.search = optimizer_search(policy, self.plan, clock=time.perf_counter, decision_limit_s=time_limit_s)
+        self.plan = ForecastPlan(
+            seed=seed,
+            span_s=policy.horizon_s,
+            objective=policy.objective,
+            guarded=policy.most_queue_loss_percent is not None,
+        )
+        self.search = optimizer_search(self.plan, clock=time.perf_counter, decision_limit_s=time_limit_s)
 
 
 def _changes(assignments: tuple[str, ...], unset: tuple[str, ...]) -> dict[str, str | None]:
