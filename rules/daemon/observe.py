@@ -20,6 +20,8 @@ from tuner.store.history_records import ApplicationRecord, Collection
 __all__ = ["observe_history", "observe_live", "recurring_name"]
 
 _DEFAULT_AM_MIB = 1024
+_MASTER_ALONE = 0.05
+"""Below this share of memory times time, what is not the application master's is rounding."""
 _CHANGING = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
 
 
@@ -96,7 +98,10 @@ def _past(record: ApplicationRecord) -> SeenJob | None:
         return None
     am_mib = record.am_mib or _DEFAULT_AM_MIB
     rest_mib_s = max(record.memory_seconds - am_mib * run_s, 0.0)
-    if record.containers and record.container_mib:
+    if not record.containers and rest_mib_s < _MASTER_ALONE * record.memory_seconds:
+        # All is done in the application master; a case has no such job, so a container stands for what it does.
+        count, mib, vcores, rest_mib_s = 1, am_mib, 1, am_mib * run_s
+    elif record.containers and record.container_mib:
         count, mib, vcores = record.containers, record.container_mib, record.container_vcores or 1
     else:
         count = max(round((record.vcore_seconds or 0) / run_s) - 1, 1)

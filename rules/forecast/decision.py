@@ -24,6 +24,10 @@ from workloads.trace import Case
 __all__ = ["Candidate", "Change", "Decision", "ForecastPlan", "Search", "decide"]
 
 
+_RETREAT = 0.1
+"""What may be given up for all together (a logarithm), to let go of a configuration that the guard does not allow."""
+
+
 @dataclass(frozen=True)
 class Change:
     """A change of the configuration.
@@ -259,9 +263,11 @@ def _choose(candidates: Sequence[Candidate], least_gain: float) -> tuple[Candida
     best = min(allowed, key=lambda each: (each.unfinished, -each.gain))
     if best.unfinished < present.unfinished:
         return best, f"{present.unfinished - best.unfinished} more jobs would end, by the draws together"
-    words = f"{100.0 * (1.0 - np.exp(-best.gain)):.1f} % better than now, spread {100.0 * best.spread:.1f}"
-    if present.forbidden and best.unfinished <= present.unfinished:
+    if best.unfinished > present.unfinished or best.gain <= -_RETREAT:
+        return None, "nothing better was found"
+    if present.forbidden:
         return best, f"the present configuration is not allowed any more: {present.forbidden}"
-    if best.unfinished > present.unfinished or best.gain <= max(best.spread, least_gain, 1e-9):
+    words = f"{100.0 * (1.0 - np.exp(-best.gain)):.1f} % better than now, spread {100.0 * best.spread:.1f}"
+    if best.gain <= max(best.spread, least_gain, 1e-9):
         return None, f"the best that was found is {words}: not beyond doubt"
     return best, words

@@ -12,6 +12,8 @@ from workloads.trace import Case
 
 __all__ = ["optimizer_search"]
 
+_EVALUATIONS = 150
+"""Of each search: enough to be near what more of them find, since the draws are a guess anyway."""
 _SHARE_OF_REST = 0.2
 """How many decisions follow is not known: each takes a fifth of the time that is left, so there is always some."""
 
@@ -44,6 +46,7 @@ def optimizer_search(
             guard="default" if plan.guarded else "none",
             seed=seed,
             time_limit_s=limit_s,
+            evaluations=_EVALUATIONS,
             clock=clock,
         )
 
