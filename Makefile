@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt types docs bench bench-fidelity bench-workloads lock
+.PHONY: help screenshots setup demo test lint fmt types docs bench bench-fidelity bench-queues bench-workloads lock
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -30,6 +30,9 @@ fmt: setup ## Format the code and mend what ruff can mend
 types: setup ## Check the types alone
 	$(BIN)/mypy
 
+screenshots: setup ## Take the pictures of docs/images with a Chromium
+	$(BIN)/python -m tests.web.screenshots
+
 docs: setup ## Write the generated pages of docs/
 	$(BIN)/python -m tuner.cli.reference > docs/commands.md
 	$(BIN)/python -m tuner.spark.params > docs/parameters.md
@@ -42,6 +45,9 @@ bench: setup ## Run the benchmarks, which write benchmarks/*.md
 
 bench-fidelity: setup ## Hold the scheduler model against Hadoop's own schedulers, all cases
 	$(BIN)/python -m benchmarks.fidelity
+
+bench-queues: setup ## Hold the queue tuner against static and scheduled configurations, judged by Hadoop's schedulers
+	$(BIN)/python -m benchmarks.queues
 
 bench-workloads: setup ## Hold reduced workloads against the traces (about 25 minutes; goes on where it was broken off)
 	$(BIN)/python -m benchmarks.workloads
