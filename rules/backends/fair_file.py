@@ -6,12 +6,13 @@ read is told in its log alone and the old one stays in force, so whether a new o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from rules.backends import WriteAnswer
 from rules.backends.checks import error, never_done, present_errors_forgiven
-from rules.backends.fair_shown import unseen_fair
+from rules.backends.fair_shown import unseeable_fair, unseen_fair
 from rules.backends.files import read_file, replace_file
 from rules.dialects.fair import AllocationFile, read_allocation_file
 from rules.dialects.fair_site import FairSite, read_site
@@ -23,7 +24,7 @@ from tuner.errors import InputError
 from tuner.yarn.client import ResourceManagerClient
 from tuner.yarn.model import Applied, Rejected
 
-__all__ = ["FairFile", "fair_configuration"]
+__all__ = ["RELOAD_S", "FairFile", "fair_configuration"]
 
 
 def fair_configuration(data: bytes, where: str) -> Configuration:
@@ -40,6 +41,10 @@ def _properties(allocations: AllocationFile) -> dict[str, str]:
     tree = allocations.tree
     found = {f"{queue.path}.{name}": value for queue in tree for name, value in queue.properties.items()}
     return {**dict(tree.settings), **found}
+
+
+RELOAD_S = 16.0
+"""By then a changed file was read: it is looked at every 10 s, and read once it has been left alone for 5 s."""
 
 
 class FairFile:
@@ -110,9 +115,19 @@ class FairFile:
         return Applied()
 
     def unseen(self, wanted: Configuration, before: Configuration) -> tuple[PropertyChange, ...]:
-        """What the queues do not show yet.
+        """What the queues do not show yet; what they never show counts as unseen until the file must have been read.
 
         Raises:
             YarnError: the ResourceManager cannot be asked.
         """
-        return unseen_fair(wanted, before, self._rm.scheduler(), self._rm.metrics().total)
+        found = unseen_fair(wanted, before, self._rm.scheduler(), self._rm.metrics().total)
+        hidden = unseeable_fair(wanted, before)
+        if found or not hidden or self._age_s() >= RELOAD_S:
+            return found
+        return tuple(PropertyChange(name, wanted.properties.get(name), "not yet read by now") for name in hidden)
+
+    def _age_s(self) -> float:
+        try:
+            return time.time() - self._path.stat().st_mtime
+        except OSError:
+            return 0.0

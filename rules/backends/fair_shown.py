@@ -15,8 +15,9 @@ from rules.plan import Configuration, differences
 from tuner.errors import InputError
 from tuner.yarn.model import QueueInfo, Resource, SchedulerInfo
 
-__all__ = ["steady_memory", "unseen_fair"]
+__all__ = ["steady_memory", "unseeable_fair", "unseen_fair"]
 
+_SEEN = frozenset({"minResources", "maxResources", "maxRunningApps", "schedulingPolicy", "weight"})
 _ROUNDS = 60
 _TOLERANCE_MIB = 2
 
@@ -46,6 +47,15 @@ def unseen_fair(
                 found.append(PropertyChange(change.property, change.after, shows))
     weights = [change for change in changed if change.property.endswith(".weight")]
     return tuple(found + _unseen_weights(weights, wanted, shown))
+
+
+def unseeable_fair(wanted: Configuration, before: Configuration) -> tuple[str, ...]:
+    """The changed properties that no queue shows: those of the whole file, those taken out, and the rarer ones."""
+    return tuple(
+        change.property
+        for change in differences(before.properties, wanted.properties)
+        if change.after is None or change.property.rpartition(".")[2] not in _SEEN or "." not in change.property
+    )
 
 
 def _shown(name: str, text: str, queue: QueueInfo, total: Resource) -> str | None:

@@ -246,10 +246,8 @@ class _Application:
             return self._without_effect(before, None) if restarted else self._diverged(found.stored)
         if found.place is not Place.PROPOSED:
             return self._diverged(found.stored)
-        beside = f"; somebody else has changed {len(foreign)} other properties meanwhile" if foreign else ""
-        return self._end(
-            PlanState.APPLIED, Outcome.APPLIED, f"plan {self._journal.plan_id} is in force{beside}", foreign
-        )
+        message = f"plan {self._journal.plan_id} is in force{_beside(current, found.stored, foreign)}"
+        return self._end(PlanState.APPLIED, Outcome.APPLIED, message, foreign)
 
     # ---------------------------------------------------------------------- ends
 
@@ -295,6 +293,19 @@ class _Application:
     ) -> ApplyResult:
         self._journal.enter(state, {"message": message, "differences": [asdict(change) for change in found]})
         return ApplyResult(outcome, message, self._journal.plan_id, state, found)
+
+
+def _beside(before: Configuration, now: Configuration, foreign: tuple[PropertyChange, ...]) -> str:
+    """What somebody else has done meanwhile, as far as it can be seen."""
+    if foreign:
+        return f"; somebody else has changed {len(foreign)} other properties meanwhile"
+    if before.version is not None and now.version is not None and now.version > before.version + 1:
+        # YARN has no compare-and-swap: a change of the same properties just before ours leaves no other trace.
+        return (
+            f"; somebody else has written meanwhile too (version {before.version} to {now.version}): if it was the "
+            "same properties, theirs was overwritten"
+        )
+    return ""
 
 
 def _shown(value: str | None) -> str:

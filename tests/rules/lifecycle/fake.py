@@ -43,6 +43,7 @@ class Fault(Enum):
     HALF = "200, and only the first property changes"
     OTHER_ADMIN = "another admin changes the same property right after it"
     OTHER_PROPERTY = "another admin changes another property right after it"
+    OTHER_BEFORE = "another admin's change of the same property is taken just before it"
     FORGOTTEN = "it is written; then the ResourceManager starts anew with what it had"
 
 
@@ -106,6 +107,8 @@ class FakeScheduler(FakeResourceManager):
         if fault is Fault.FORGOTTEN:
             self.started_ms += 5000
             return Answer(silent=True)
+        if fault is Fault.OTHER_BEFORE:
+            self._store({f"{P}root.prod.capacity": "41", f"{P}root.dev.capacity": "59"})
         if fault is not Fault.NO_EFFECT:
             self._store(dict(list(changed.items())[:1]) if fault is Fault.HALF else changed)
         else:

@@ -281,6 +281,14 @@ def test_another_admins_change_of_something_else_is_told_and_does_not_hinder(
     assert drift.differences == result.differences
 
 
+def test_another_admins_change_just_before_ours_is_seen_by_the_version(fake: FakeScheduler, context: Context) -> None:
+    plan_id = propose(context)
+    fake.fault = Fault.OTHER_BEFORE
+    result = apply_plan(context, plan_id, watch_s=0.0)
+    assert result.outcome is Outcome.APPLIED
+    assert "somebody else has written meanwhile too (version 1 to 3)" in result.message
+
+
 def test_a_restart_that_forgets_the_change_is_told_as_such(fake: FakeScheduler, context: Context) -> None:
     plan_id = propose(context)
     fake.fault = Fault.FORGOTTEN
