@@ -20,9 +20,9 @@ nodes as make the offered load 0.75 (application masters not counted), are run f
 3.4.2's own scheduler**, which knows nothing of the estimator; latencies are in seconds.
 
 - **default**: equal parts, otherwise the scheduler's defaults.
-- **clock**: capacities (weights) set four times, in proportion to the work that really came in, 10 % at least; all else
-  default. What an administrator with a calendar does, with hindsight.
-- **optimize**: `yarntune scheduler optimize --guard none`, one configuration for the whole window; it knows the workload.
+- **clock**: capacities (weights) set four times, in proportion to the work that really came in, 10 % at least; all
+  else default. What an administrator with a calendar does, with hindsight.
+- **optimize**: `yarntune scheduler optimize --guard none`, one configuration for a whole window that it knows.
 - **adaptive**: `yarntune scheduler backtest --guard none`, which at each time knows the past only; a decision every
   300 s (Google: 60 s).
 
@@ -153,9 +153,7 @@ def _effort(ways: Mapping[str, Mapping[str, Any]]) -> list[str]:
         ]
         for name, part in ways.items()
     ]
-    words = (
-        "Simulations that `optimize` made, the mean latency that it predicted and the replay's, and the closed loop:"
-    )
+    words = "Simulations that `optimize` made, the mean latency it predicted and the replay's, the closed loop:"
     return [words, "", *_table(header, rows)]
 
 
@@ -222,7 +220,7 @@ def _trees(trees: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
     slowest = max(float(part["seconds"]) for part in trees)
     return [
-        "Three levels, equal parts, jobs of very unequal queues; the search ends at its time limit (45 s) at the latest.",
+        "Three levels, equal parts, jobs of very unequal queues; the search ends after 45 s at the latest.",
         "",
         *_table(header, rows),
         "",
