@@ -37,6 +37,7 @@ docs: setup ## Write the generated pages of docs/
 	$(BIN)/python -m tuner.cli.reference > docs/commands.md
 	$(BIN)/python -m tuner.spark.params > docs/parameters.md
 	$(BIN)/python -m rules.rulesets.catalogue > docs/rules.md
+	$(BIN)/python -m workloads.plots docs/images
 	$(BIN)/python -m rules.policy.reference > docs/policy.md
 
 bench: setup ## Run the benchmarks, which write benchmarks/*.md

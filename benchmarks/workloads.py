@@ -226,8 +226,9 @@ def denser(workload: Workload, start_s: float, end_s: float, times: int) -> Work
 
 def live(workload: Workload, kept: Kept, settings: Settings) -> list[Live]:
     """A reduced window as real applications under some settings, and the same through the oracle."""
-    case, _ = make_case(workload, 25200, 25200 + 600, CasePlan(nodes=2, queues=Queues("by-team", 3)))
-    small = reduce_case(case, LIVE_FACTOR)
+    case, _ = make_case(workload, 26100, 26100 + 480, CasePlan(nodes=6, queues=Queues("by-team", 3)))
+    case = replace(case, horizon_s=18_000.0)
+    small = reduce_case(reduce_case(case, 3, by="tasks"), LIVE_FACTOR)
     cases = alternatives(case_to_json(small))
     full = alternatives(case_to_json(case))
     found = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_workloads"]
 
 _BINS: Final = 48
-_POINTS: Final = 400
+_POINTS: Final = 120
 _PANELS: Final = (
     ("gaps", "gap between jobs / its mean"),
     ("tasks", "tasks of a job"),
@@ -61,6 +62,17 @@ def draw_workloads(workloads: dict[str, Workload], path: Path) -> None:
     write_bytes_atomically(path, data.getvalue())
 
 
+def main(folder: Path) -> None:
+    """``python -m workloads.plots FOLDER``: a picture of each sample beside a workload synthesized from it."""
+    from workloads.samples import SAMPLES, generate
+    from workloads.synthesize import profile_of, synthesize
+
+    for name, sample in SAMPLES.items():
+        original = generate(name, sample)
+        drawn = {name: original, f"synthesized from {name}": synthesize(profile_of(original), name, seed=1)}
+        draw_workloads(drawn, folder / f"{name}.svg")
+
+
 def _over_time(arrivals: Any, running: Any, workload: Workload, name: str, colour: str) -> None:
     start_s, end_s = workload.span_s
     edges = np.linspace(start_s, max(end_s, start_s + 1), _BINS + 1)
@@ -81,3 +93,7 @@ def _distribution(axes: Any, values: NDArray[np.float64], title: str, colour: st
     quantiles = np.quantile(values, shares) if len(values) else np.zeros(_POINTS)
     axes.plot(np.maximum(quantiles, 1e-3), shares, color=colour)
     axes.set(xscale="log", title=title, ylabel="cumulative share", ylim=(0, 1))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
