@@ -39,6 +39,8 @@ _SEARCH_LIMIT_S = 60.0
               default=_SEARCH_LIMIT_S, show_default=True, help="Seconds for the search.")  # fmt: skip
 @click.option("--valid-for", "valid_s", type=click.FloatRange(min=0, min_open=True), metavar="S", default=3600.0,
               show_default=True, help="For how many seconds the plan may be applied.")  # fmt: skip
+@click.option("--no-estimate", "unestimated", is_flag=True,
+              help="With --set: do not predict what it brings, which takes some seconds.")  # fmt: skip
 @click.option("--adopt", "adopting", is_flag=True,
               help="Take the present configuration for yarntune's own, after somebody else's change.")  # fmt: skip
 @json_option
@@ -52,6 +54,7 @@ def plan_command(
     seed: int,
     time_limit_s: float,
     valid_s: float,
+    unestimated: bool,
     adopting: bool,
     as_json: bool,
 ) -> None:
@@ -70,6 +73,8 @@ def plan_command(
     changes = _changes(assignments, unset)
     if adopting and changes:
         raise click.UsageError("--adopt goes without --set and --unset")
+    if unestimated and not changes:
+        raise click.UsageError("--no-estimate goes with --set or --unset: the search cannot do without")
     policy = NO_LIMITS if policy_file is None else load_policy(policy_file)
     with open_context(Settings.from_environment(), note=note) as context:
         reconcile(context)
@@ -78,7 +83,9 @@ def plan_command(
             return
         forecast = _Forecast(seed, time_limit_s, policy)
         plan, reason = (
-            _by_hand(context, changes, forecast, valid_s) if changes else _searched(context, forecast, valid_s)
+            _by_hand(context, changes, None if unestimated else forecast, valid_s)
+            if changes
+            else _searched(context, forecast, valid_s)
         )
         plan_id = None if plan is None or plan.is_empty else record_plan(context, plan)
     if plan is None or plan_id is None:
@@ -148,7 +155,9 @@ def _searched(context: Context, forecast: _Forecast, valid_s: float) -> tuple[Pl
     return plan, decision.reason
 
 
-def _by_hand(context: Context, changes: dict[str, str | None], forecast: _Forecast, valid_s: float) -> tuple[Plan, str]:
+def _by_hand(
+    context: Context, changes: dict[str, str | None], forecast: _Forecast | None, valid_s: float
+) -> tuple[Plan, str]:
     """The plan of given changes, estimated where it is one that could be applied."""
     from dataclasses import replace
 
@@ -160,7 +169,9 @@ def _by_hand(context: Context, changes: dict[str, str | None], forecast: _Foreca
     plan = make_plan(context, changes=named, origin=Origin.BY_HAND, reasons=("set by hand",), valid_s=valid_s)
     if plan.is_empty:
         return plan, "the configuration is so already"
-    return (plan if plan.errors else replace(plan, effects=_effects(context, plan, forecast))), ""
+    if plan.errors or forecast is None:
+        return plan, ""
+    return replace(plan, effects=_effects(context, plan, forecast)), ""
 
 
 def _effects(context: Context, plan: Plan, forecast: _Forecast) -> tuple[Any, ...]:

@@ -33,7 +33,10 @@ from workloads.cluster.spec import ClusterSpec
 pytestmark = pytest.mark.cluster
 
 P = "yarn.scheduler.capacity."
-BETTER = ("--set", "root.etl.capacity=60", "--set", "root.adhoc.capacity=40", "--set", "root.etl.maximum-capacity=100")
+BETTER = (
+    "--no-estimate",
+    *("--set", "root.etl.capacity=60", "--set", "root.adhoc.capacity=40", "--set", "root.etl.maximum-capacity=100"),
+)
 CHANGES: dict[str, str | None] = {
     f"{P}root.etl.capacity": "60",
     f"{P}root.adhoc.capacity": "40",
@@ -99,33 +102,24 @@ def test_g2_10_a_store_that_is_not_mutable_is_changed_by_its_file(live: Live) ->
 def test_what_the_resourcemanager_refuses_at_the_refresh_puts_the_file_back(live: Live) -> None:
     with open_context(Settings.from_environment()) as context:
         plan_id = record_plan(context, make_plan(context, changes=dict(CHANGES)))
-        write = context.back_end.write
+        refresh, refusals = context.back_end.activate, []
 
-        def write_what_is_wrong(current: object, proposed: object) -> object:
-            answer = write(current, proposed)  # type: ignore[arg-type]
-            bad = live.queues_file.read_bytes().replace(b"<value>40</value>", b"<value>45</value>")
-            live.queues_file.write_bytes(bad)
-            refused = context.back_end.activate()
-            live.queues_file.write_bytes(bad.replace(b"<value>45</value>", b"<value>40</value>"))
-            assert isinstance(refused, Rejected), "the ResourceManager refuses shares of 105 %"
-            context.back_end.activate = _once(refused, context.back_end.activate)  # type: ignore[method-assign, assignment]
-            return answer
+        def refresh_what_is_wrong() -> object:
+            if refusals:
+                return refresh()
+            proposed = live.queues_file.read_bytes()
+            live.queues_file.write_bytes(proposed.replace(b"<value>40</value>", b"<value>45</value>"))
+            refusals.append(refresh())
+            live.queues_file.write_bytes(proposed)
+            return refusals[0]
 
-        context.back_end.write = write_what_is_wrong  # type: ignore[method-assign, assignment]
+        context.back_end.activate = refresh_what_is_wrong  # type: ignore[method-assign, assignment]
         result = apply_plan(context, plan_id)
+    assert isinstance(refusals[0], Rejected), "the ResourceManager refuses shares of 105 %"
     assert (result.outcome, result.state) == (Outcome.REJECTED, PlanState.REJECTED), result.message
     assert "Illegal capacity" in result.message
     assert live.queues_file.read_bytes() == BEFORE
     assert percent(live, "root.etl") == pytest.approx(10, abs=1e-3)
-
-
-def _once(answer: object, afterwards: object) -> object:
-    answers = [answer]
-
-    def activate() -> object:
-        return answers.pop() if answers else afterwards()  # type: ignore[operator]
-
-    return activate
 
 
 def test_a_crash_between_the_file_and_the_refresh_is_reported_and_mended(live: Live) -> None:

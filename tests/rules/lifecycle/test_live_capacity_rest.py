@@ -61,6 +61,9 @@ def test_applications_that_wait_are_freed_by_a_plan_and_the_plan_is_taken_back(l
             f"{P}root.adhoc.capacity": ("90", "40"),
             f"{P}root.etl.maximum-capacity": ("10", "100"),
         }
+        (everything, *_) = plan["effects"]
+        assert (everything["queue"], everything["jobs"]) == ("all", WAITING)
+        assert everything["after"] < everything["before"], "more of the waiting ones run at once"
         assert stored(live) == before, "planning changes nothing"
         assert waiting(rm, apps) == WAITING - 1
 
@@ -105,7 +108,7 @@ def test_g2_08_g2_09_what_yarn_would_refuse_is_not_even_planned(live: Live) -> N
 
 
 def test_another_admin_was_there_since_the_plan(live: Live) -> None:
-    _, plan = live.yarntune("plan", *BETTER)
+    _, plan = live.yarntune("plan", "--no-estimate", *BETTER)
     theirs = SchedulerConfUpdate(update={"root.etl": {"capacity": "20", "maximum-capacity": "20"},
                                          "root.adhoc": {"capacity": "80"}})  # fmt: skip
     with live.rm() as rm:

@@ -17,7 +17,10 @@ from workloads.cluster.spec import ClusterSpec
 
 pytestmark = pytest.mark.cluster
 
-BETTER = ("--set", "root.etl.weight=3.0", "--set", "root.etl.maxRunningApps=8", "--set", "root.adhoc.weight=1.0")
+BETTER = (
+    "--no-estimate",
+    *("--set", "root.etl.weight=3.0", "--set", "root.etl.maxRunningApps=8", "--set", "root.adhoc.weight=1.0"),
+)
 BEFORE = FAIR_QUEUES.encode()
 
 
