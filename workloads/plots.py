@@ -83,8 +83,9 @@ def _over_time(arrivals: Any, running: Any, workload: Workload, name: str, colou
     arrivals.set(title="jobs submitted an hour", xlabel="hours", ylim=(0, None))
     tasks = workload.tasks
     begin = tasks.submit_s + np.nan_to_num(tasks.wait_s)
-    at_once = [float((tasks.count * ((begin <= t) & (t < begin + tasks.duration_s))).sum()) for t in edges]
-    running.plot(hours, at_once, color=colour)
+    # The mean over each step, so that no short task falls between two looks.
+    held_s = [float((tasks.count * np.clip(edge - begin, 0.0, tasks.duration_s)).sum()) for edge in edges]
+    running.stairs(np.diff(held_s) / np.diff(edges), hours, color=colour)
     running.set(title="tasks that run, without waits", xlabel="hours", ylim=(0, None))
 
 
