@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from math import ceil
 
 from rules.dialects.capacity import parse, queue_property
 from rules.dialects.capacity_properties import PREFIX, default_of
@@ -214,17 +215,15 @@ class CapacitySpace(Space):
                 conf[queue_property(LEAF, suffix)] = text
         for name, value in settings.items():
             conf.update((queue_property(LEAF, suffix), text) for suffix, text in _setting(queue, name, value).items())
-        capacity = round(100.0 * share, 3)
+        capacity = _percent(share)
         conf[queue_property(ROOT, "queues")] = "leaf,rest"
         conf[queue_property(LEAF, "capacity")] = format_number(capacity)
-        conf[queue_property(f"{ROOT}.rest", "capacity")] = format_number(round(100.0 - capacity, 3))
+        conf[queue_property(f"{ROOT}.rest", "capacity")] = format_number(round(100.0 - capacity, 4))
         name = queue_property(LEAF, _MAXIMUM)
-        most = [(time_s, max(share, min(usable, maximum))) for time_s, usable in question.usable] or [(0.0, maximum)]
-        conf[name] = format_number(round(max(100.0 * most[0][1], capacity), 3))
-        updates = tuple(
-            Update(time_s, {name: format_number(round(max(100.0 * usable, capacity), 3))})
-            for time_s, usable in most[1:]
-        )
+        spans = question.usable or ((0.0, 1.0),)
+        most = [(time_s, _percent(max(share, min(usable, maximum)))) for time_s, usable in spans]
+        conf[name] = format_number(most[0][1])
+        updates = tuple(Update(time_s, {name: format_number(percent)}) for time_s, percent in most[1:])
         return replace(workload, conf=conf, jobs=jobs, updates=updates)
 
     def outcome(self, candidate: Candidate) -> tuple[tuple[PropertyChange, ...], str | None]:
@@ -235,6 +234,11 @@ class CapacitySpace(Space):
         """The errors of the change."""
         proposed = {**self._conf, **self._properties(candidate)}
         return errors(validate_change(self._conf, proposed, version=_VERSION, cluster_total=self.cluster))
+
+
+def _percent(share: float) -> float:
+    """A share in percent, rounded up: what is cut off could be the MiB that one container more needs."""
+    return min(ceil(round(1_000_000 * share, 3)) / 10_000, 100.0)
 
 
 def _amounts_of(capacity: Capacity) -> dict[str, float]:

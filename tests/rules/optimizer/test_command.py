@@ -19,10 +19,10 @@ CHANGED = """\
 + yarn.scheduler.capacity.root.a.ordering-policy: not set -> fair
 - yarn.scheduler.capacity.root.b.maximum-capacity: 60 -> not set
 
-QUEUE   JOBS   MEAN     ->  CHANGE    P95     ->  UNFINISHED  ->
-------  ----  -----  -----  ------  -----  -----  ----------  --
-root.a    10  100.0   40.0    -60%  300.0   90.0           1   0
-all       10  100.0   40.0    -60%  300.0   90.0           1   0
+QUEUE   JOBS   MEAN    ->  CHANGE    P95    ->  UNFINISHED  ->
+------  ----  -----  ----  ------  -----  ----  ----------  --
+root.a    10  100.0  40.0    -60%  300.0  90.0           1   0
+all       10  100.0  40.0    -60%  300.0  90.0           1   0
 
 A job ends 60.0 s sooner on average (standard error 5.0).
 480 simulations of the cluster, 200 of single queues, 3.2 s."""
