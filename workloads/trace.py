@@ -148,6 +148,7 @@ def parse_case(value: Any) -> Case:
         InputError: with the place (for example ``jobs[3].tasks[0].duration``) and what was expected there.
     """
     fields = _Fields(value, "the case")
+    _refuse_labels(fields)
     jobs = tuple(_parse_job(_Fields(item, f"jobs[{i}]")) for i, item in enumerate(fields.items("jobs")))
     seen: set[str] = set()
     for i, job in enumerate(jobs):
@@ -178,6 +179,17 @@ def parse_case(value: Any) -> Case:
         am_heartbeat_s=fields.number("am_heartbeat", DEFAULT_HEARTBEAT_S, above=0),
         horizon_s=fields.number("horizon", last_submit_s + HORIZON_AFTER_LAST_SUBMIT_S),
     )
+
+
+def _refuse_labels(fields: _Fields) -> None:
+    """Node labels, which a case for the replay of Hadoop may have, would be passed over in silence."""
+    for kind, name in (("nodes", "labels"), ("jobs", "label")):
+        for i, item in enumerate(fields.items(kind)):
+            if isinstance(item, Mapping) and item.get(name):
+                raise InputError(
+                    f"{kind}[{i}].{name}: node labels are not modelled",
+                    "take them out of nodes and jobs; all nodes are then one partition",
+                )
 
 
 def case_to_json(case: Case) -> dict[str, Any]:
