@@ -26,6 +26,7 @@ TYPICAL_CPI: Final = 1.8
 CYCLES_PER_ACCESS: Final = 440.0
 """Cycles from one memory access to the next: the median of the one series of the 2011 trace that is at hand."""
 CPI_SIGMA: Final = 0.3
+"""Of the logarithm, between jobs: our own assumption, a third more or less."""
 _NEVER_RAN: Final = (int(Ending.WAITING), int(Ending.WITHDRAWN))
 
 

@@ -11,7 +11,6 @@ from math import log
 from typing import Any, Final
 
 import numpy as np
-import psutil
 
 from tuner.errors import ClusterError, InputError, YarntuneError
 from tuner.settings import Settings
@@ -128,7 +127,6 @@ def replay_live(
     *,
     seed: int = 0,
     listen: str = "127.0.0.1",
-    scale: LiveScale | None = None,
     note: Callable[[str], None] = lambda _: None,
     progress: Callable[[int, float], None] = lambda _ended, _now: None,
 ) -> LiveReplay:
@@ -140,13 +138,12 @@ def replay_live(
         settings: for the cache and the ResourceManager's time-out.
         seed: of the blocks' CPI.
         listen: address of this machine that the nodes reach; ApplicationMaster containers connect to it.
-        scale: what containers really use; half of this machine at most where it is not given.
         note: told what takes its time before the start.
         progress: told how many jobs have ended at which second.
 
     Raises:
         InputError: a job has executors, or its queue is not there.
-        ClusterError: the cluster's configuration folder is not known.
+        ClusterError: the cluster's configuration folder is not known, or it wants Kerberos.
         YarntuneError: the ResourceManager is gone, or the JVM.
     """
     if target.hadoop_conf_dir is None:
@@ -154,9 +151,14 @@ def replay_live(
             "a live replay needs Hadoop's configuration, and only an address is known",
             "set HADOOP_CONF_DIR to the folder of the cluster's yarn-site.xml",
         )
+    if target.kerberos:
+        raise ClusterError(
+            "a live replay submits as the case's users, which a cluster with Kerberos does not let it",
+            "replay on an embedded cluster with --embedded",
+        )
     with ResourceManagerClient.of(target, settings) as rm:
         _check(case, rm)
-        scale = scale or LiveScale.of(case)
+        scale = LiveScale.of(case)
         tag = f"yarntune-replay-{uuid.uuid4().hex[:12]}"
         plan = _plan(case, calibrate(settings.cache_dir, note=note), scale, seed, tag=tag, listen=listen)
         follower = _Follower(case, rm, progress)
@@ -328,15 +330,3 @@ def _kill_left(rm: ResourceManagerClient, tag: str) -> tuple[str, ...]:
     for application in left:
         rm.kill(application.id, _KILL_TIMEOUT_S)
     return tuple(application.id for application in left)
-
-
-def runners_left(calibration: Calibration) -> list[psutil.Process]:
-    """Processes of this machine that still run blocks of this calibration; for whoever wants to be sure."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if str(calibration.folder) in process.cmdline():
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found

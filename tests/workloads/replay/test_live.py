@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from rules.cli.replay import live_summaries
@@ -28,7 +30,7 @@ from workloads.importers.options import ImportOptions
 from workloads.importers.registry import import_workload
 from workloads.reduce import reduce_case
 from workloads.replay.embedded import case_cluster, target_of
-from workloads.replay.live import LiveReplay, replay_live, runners_left
+from workloads.replay.live import LiveReplay, replay_live
 from workloads.to_case import CasePlan, Queues, make_case
 from workloads.trace import Case, Executors, Job, Node, Task, case_to_json, parse_case
 
@@ -42,6 +44,16 @@ def eventually(condition: Callable[[], object], timeout_s: float = 120.0) -> Non
     while not condition():
         assert time.monotonic() < deadline, "it did not come about"
         time.sleep(0.2)
+
+
+def runners_left(settings: Settings) -> list[psutil.Process]:
+    """Processes that still run blocks, of whatever replay."""
+    folder = str(calibrate(settings.cache_dir).folder)
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            found += [process] if folder in process.cmdline() else []
+    return found
 
 
 def applications(cluster: RunningCluster, settings: Settings) -> tuple[Application, ...]:
@@ -82,7 +94,7 @@ def test_every_job_is_an_application_of_its_own_user_and_is_measured(
         assert job.vcore_seconds >= 3
     assert max(each.allocated_mib for each in result.usage) > 3 * 1024
     assert result.problems == ()
-    eventually(lambda: not runners_left(calibrate(cluster_settings.cache_dir)))
+    eventually(lambda: not runners_left(cluster_settings))
 
 
 def test_interrupting_kills_all_and_leaves_nothing(
@@ -104,7 +116,7 @@ def test_interrupting_kills_all_and_leaves_nothing(
 
     try:
         eventually(lambda: sum(each.state == "RUNNING" for each in own()) == 3 or running.poll() is not None)
-        eventually(lambda: runners_left(calibrate(cluster_settings.cache_dir)) or running.poll() is not None)
+        eventually(lambda: runners_left(cluster_settings) or running.poll() is not None)
         assert running.poll() is None, running.communicate()
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=90)
@@ -112,7 +124,7 @@ def test_interrupting_kills_all_and_leaves_nothing(
         running.kill()
     assert running.returncode == 130, errors
     assert {each.state for each in own()} == {"KILLED"}
-    eventually(lambda: not runners_left(calibrate(cluster_settings.cache_dir)))
+    eventually(lambda: not runners_left(cluster_settings))
 
 
 def test_what_cannot_be_replayed_is_said_before_anything_is_submitted(
@@ -127,6 +139,8 @@ def test_what_cannot_be_replayed_is_said_before_anything_is_submitted(
         replay_live(replace(case, jobs=(executors,)), target, cluster_settings)
     with pytest.raises(ClusterError, match="only an address"):
         replay_live(case, replace(target, hadoop_conf_dir=None), cluster_settings)
+    with pytest.raises(ClusterError, match="Kerberos"):
+        replay_live(case, replace(target, kerberos=True), cluster_settings)
 
 
 def test_a_job_that_the_resource_manager_refuses_is_a_result(
