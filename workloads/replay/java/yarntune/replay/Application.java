@@ -200,7 +200,7 @@ final class Application {
       List<ContainerId> released = surplus;
       surplus = new ArrayList<>();
       AllocateResponse answer = master.allocate(
-          AllocateRequest.newInstance(response, (float) done / total, asks, released, null));
+          AllocateRequest.newInstance(response, total == 0 ? 1f : (float) done / total, asks, released, null));
       response = answer.getResponseId();
       for (NMToken token : answer.getNMTokens()) tokens.setToken(token.getNodeId().toString(), token.getToken());
       for (ContainerStatus status : answer.getCompletedContainersStatuses()) completed(status);
