@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from rules.backends.capacity_file import CapacityFile, capacity_configuration
 from rules.backends.capacity_rest import CapacityRest
 from rules.lifecycle.context import Context
 from rules.plan import Cluster
@@ -19,6 +21,7 @@ from tuner.settings import Settings
 from tuner.store import Store, open_store
 from tuner.yarn.auth import SimpleAuth
 from tuner.yarn.client import ResourceManagerClient
+from tuner.yarn.model import Applied
 
 P = "yarn.scheduler.capacity."
 BEFORE = {
@@ -27,7 +30,7 @@ BEFORE = {
     f"{P}root.dev.capacity": "70",
     f"{P}root.prod.maximum-capacity": "60",
 }
-APPLIED = "Configuration change successfully applied."
+SUCCESS = "Configuration change successfully applied."
 CLUSTER = Cluster("rm1:8088", "3.5.0", 1_700_000_000.0)
 
 
@@ -60,6 +63,7 @@ class FakeScheduler(FakeResourceManager):
         self.state_of: dict[str, str] = {}
         self.stuck: set[str] = set()
         self.working: set[str] = set()
+        self.queues_file: Path | None = None
         self._turn = threading.Lock()
 
     def _next(self, method: str, path: str) -> Answer:
@@ -69,6 +73,11 @@ class FakeScheduler(FakeResourceManager):
                 return super()._next(method, path)
             if place == ("PUT", "/scheduler-conf"):
                 return self._write(json.loads(self.requests[-1].body))
+            if place == ("POST", "/refresh"):
+                # Stands for `rmadmin -refreshQueues`, which is no REST call.
+                assert self.queues_file is not None
+                self.conf = dict(capacity_configuration(self.queues_file.read_bytes(), "the file").properties)
+                return Answer("refreshed")
             if place == ("POST", "/scheduler-conf/validate"):
                 return Answer(self.invalid, 400) if self.invalid else _json(self._conf())
             documents = {
@@ -117,7 +126,7 @@ class FakeScheduler(FakeResourceManager):
             self._store({f"{P}root.prod.capacity": "41", f"{P}root.dev.capacity": "59"})
         if fault is Fault.OTHER_PROPERTY:
             self._store({f"{P}root.dev.user-limit-factor": "3"})
-        return Answer(silent=True) if fault is Fault.LOST_AFTER else Answer(APPLIED)
+        return Answer(silent=True) if fault is Fault.LOST_AFTER else Answer(SUCCESS)
 
     def _store(self, changed: dict[str, str]) -> None:
         for name, value in changed.items():
@@ -177,6 +186,24 @@ _METRICS = {"totalMB": 16384, "totalVirtualCores": 16, **dict.fromkeys(_COUNTS.s
 
 def _json(document: dict[str, Any]) -> Answer:
     return Answer(json.dumps(document))
+
+
+def file_context_of(url: str, store: Store, folder: Path) -> Context:
+    """A context that changes ``capacity-scheduler.xml`` in a folder, which the fake cluster reads at a refresh."""
+    context = context_of(url, store, folder)
+
+    def refresh() -> Applied:
+        with urllib.request.urlopen(urllib.request.Request(f"{url}/ws/v1/cluster/refresh", method="POST"), timeout=30):
+            return Applied()
+
+    path = folder / "capacity-scheduler.xml"
+    return replace(context, back_end=CapacityFile(context.rm, path, refresh, site={}, version=(3, 5)))
+
+
+def file_of(conf: Mapping[str, str]) -> bytes:
+    """A capacity-scheduler.xml."""
+    rows = "".join(f"  <property><name>{name}</name><value>{conf[name]}</value></property>\n" for name in conf)
+    return f"<configuration><!-- by hand -->\n{rows}</configuration>\n".encode()
 
 
 def context_of(url: str, store: Store, folder: Path, *, settle_s: float = 3.0, timeout_s: float = 0.4) -> Context:
