@@ -18,12 +18,12 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 /**
  * Replays jobs as real YARN applications, all of them from this one JVM.
  *
- * <p>Each application is a managed one: YARN queues it, waits for room for its ApplicationMaster and starts that container. The
- * container holds no JVM but a shell, which sends the application's AMRM token to this process ({@link TokenServer})
+ * <p>Each application is a managed one: YARN queues it, waits for room for its ApplicationMaster and starts that
+ * container. It holds no JVM but a shell, which sends the application's AMRM token to this process ({@link TokenServer})
  * and stays until the connection is closed. The ApplicationMaster protocol is spoken from here ({@link Application}).
  *
- * <p>Standard input: one line with the plan as JSON; when it ends, the replay is called off. Standard output: one line of JSON
- * for each thing that happens.
+ * <p>Standard input: one line with the plan as JSON; when it ends, the replay is called off. Standard output: one line
+ * of JSON for each thing that happens.
  */
 public final class Replay {
   private static final ObjectMapper MAPPER = new ObjectMapper();

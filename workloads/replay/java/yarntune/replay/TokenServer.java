@@ -14,8 +14,8 @@ import org.apache.hadoop.yarn.api.records.ContainerId;
 /**
  * Takes the tokens that ApplicationMaster containers send, one connection each.
  *
- * <p>A connection begins with a line of this run's secret, the container's id and the size of its token file, which follows.
- * It stays open as long as the application runs: when either side ends, the other one notices.
+ * <p>A connection begins with a line of this run's secret, the container's id and the size of its token file, which
+ * follows. It stays open as long as the application runs: when either side ends, the other one notices.
  */
 final class TokenServer extends Thread {
   private static final int MOST_BYTES = 1 << 20;
