@@ -34,7 +34,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 IMAGES = ROOT / "docs" / "images"
 CASE = Path(__file__).parent / "case.json"
 WIDTHS = (1280, 390)
-WHAT_IF = "&".join(f"p.yarn.scheduler.capacity.root.{each}" for each in ("ingest.capacity=50", "etl.capacity=40"))
+WHAT_IF = "&".join(
+    f"p.yarn.scheduler.capacity.root.{each}"
+    for each in ("ingest.capacity=50", "ingest.maximum-capacity=100", "etl.capacity=40")
+)
 PAGES: dict[str, str] = {
     "overview": "/",
     "jobs": "/jobs",

@@ -100,10 +100,8 @@ def test_a_secret_that_the_store_does_not_keep_has_to_be_written_anew(filled: We
 def test_stopping_is_asking_as_ctrl_c_does(
     state: WebState, operator: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = "; ".join(
-        ["import signal, sys, time", "signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))"]
-        + ["print('ready', flush=True)", "time.sleep(60)"]
-    )
+    ready = "print('ready', flush=True); time.sleep(60)"
+    program = f"import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(130)); {ready}"
     monkeypatch.setattr(TuningOrder, "command", lambda self: [sys.executable, "-c", program, "", ""])
     state.tunings.start(TuningOrder("job.py"), who="test", now=time.time())
     _wait(lambda: "ready" in state.tunings.output(1))
