@@ -19,7 +19,7 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
  * Replays jobs as real YARN applications, all of them from this one JVM.
  *
  * <p>Each application is a managed one: YARN queues it, waits for room for its ApplicationMaster and starts that
- * container. It holds no JVM but a shell, which sends the application's AMRM token to this process ({@link TokenServer})
+ * container. It holds no JVM but a shell, which sends the application's AMRM token here ({@link TokenServer})
  * and stays until the connection is closed. The ApplicationMaster protocol is spoken from here ({@link Application}).
  *
  * <p>Standard input: one line with the plan as JSON; when it ends, the replay is called off. Standard output: one line
