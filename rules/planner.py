@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
-from rules.backends.capacity_file import capacity_configuration
-from rules.backends.fair_file import fair_configuration
+from rules.configuration import capacity_configuration, fair_configuration
 from rules.dialects.capacity import queue_property
 from rules.dialects.capacity_document import read_capacity_document
 from rules.dialects.capacity_properties import PREFIX

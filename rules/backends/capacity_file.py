@@ -12,8 +12,8 @@ from rules.backends.capacity_shown import unseen_capacity
 from rules.backends.checks import error, warning
 from rules.backends.files import read_file, replace_file
 from rules.backends.refresh import Refresh
+from rules.configuration import capacity_configuration
 from rules.dialects.capacity import read as read_queues
-from rules.dialects.capacity_document import read_capacity_document
 from rules.dialects.capacity_properties import HadoopVersion
 from rules.live.translate import differences as not_in_force
 from rules.model import Finding, PropertyChange, Resources
@@ -22,20 +22,11 @@ from tuner.errors import InputError
 from tuner.yarn.client import ResourceManagerClient
 from tuner.yarn.model import Rejected
 
-__all__ = ["CapacityFile", "capacity_configuration", "managed_elsewhere"]
+__all__ = ["CapacityFile", "managed_elsewhere"]
 
 _MANAGERS = re.compile(
     rb"ansible[ _-]managed|managed by (ansible|puppet|chef|salt|ambari|cloudera|terraform)|do not edit", re.IGNORECASE
 )
-
-
-def capacity_configuration(data: bytes, where: str) -> Configuration:
-    """A capacity-scheduler file as a configuration.
-
-    Raises:
-        InputError: it is none.
-    """
-    return Configuration(read_capacity_document(data, where).properties, data)
 
 
 def managed_elsewhere(data: bytes) -> str | None:

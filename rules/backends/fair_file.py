@@ -14,7 +14,8 @@ from rules.backends import WriteAnswer
 from rules.backends.checks import error, never_done, present_errors_forgiven
 from rules.backends.fair_shown import unseeable_fair, unseen_fair
 from rules.backends.files import read_file, replace_file
-from rules.dialects.fair import AllocationFile, read_allocation_file
+from rules.configuration import fair_configuration
+from rules.dialects.fair import read_allocation_file
 from rules.dialects.fair_site import FairSite, read_site
 from rules.dialects.fair_validate import validate
 from rules.live.translate import differences as not_in_force
@@ -24,23 +25,7 @@ from tuner.errors import InputError
 from tuner.yarn.client import ResourceManagerClient
 from tuner.yarn.model import Applied, Rejected
 
-__all__ = ["RELOAD_S", "FairFile", "fair_configuration"]
-
-
-def fair_configuration(data: bytes, where: str) -> Configuration:
-    """An allocation file as a configuration: ``root.a.weight`` and the like, and the file itself.
-
-    Raises:
-        InputError: it is none.
-    """
-    allocations = read_allocation_file(data, where)
-    return Configuration(_properties(allocations), data)
-
-
-def _properties(allocations: AllocationFile) -> dict[str, str]:
-    tree = allocations.tree
-    found = {f"{queue.path}.{name}": value for queue in tree for name, value in queue.properties.items()}
-    return {**dict(tree.settings), **found}
+__all__ = ["RELOAD_S", "FairFile"]
 
 
 RELOAD_S = 16.0

@@ -12,8 +12,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from rules.backends.capacity_file import CapacityFile, capacity_configuration
+from rules.backends.capacity_file import CapacityFile
 from rules.backends.capacity_rest import CapacityRest
+from rules.configuration import capacity_configuration
 from rules.lifecycle.context import Context
 from rules.plan import Cluster
 from tests.fakes.resource_manager import Answer, FakeResourceManager
