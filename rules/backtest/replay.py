@@ -21,6 +21,9 @@ from workloads.trace import Case, Job, Update
 
 __all__ = ["Replay"]
 
+_STEP_S = 2.0
+"""How exactly it is known when an executor was given: about a heartbeat."""
+
 
 class Replay:
     """A case on its way from the beginning to the horizon.
@@ -33,6 +36,8 @@ class Replay:
         self._case = case
         self._made: list[Update] = []
         self._prepared: PreparedCase | None = None
+        self._given: list[list[float]] = [[] for _ in case.jobs]
+        self._steps = any(job.executors is not None for job in case.jobs)
         self.time_s = 0.0
 
     @property
@@ -56,10 +61,31 @@ class Replay:
             raise ValueError(f"cannot go back from {self.time_s} s to {time_s} s")
         if self._prepared is None:
             self._prepared = prepare(self.case)
-        state = self._prepared.memory.state
-        state["horizon"] = min(math.nextafter(time_s, -math.inf), self._case.horizon_s)
-        run(self._prepared.memory.record)
+            self._run_to(self._prepared, self.time_s)  # nothing new: what was given until now is known
+        if self._steps:
+            for step_s in np.arange(self.time_s + _STEP_S, time_s, _STEP_S).tolist():
+                self._run_to(self._prepared, step_s)
+                self._note_given(self._prepared, step_s - _STEP_S / 2)
+                if self.finished:
+                    break
+        self._run_to(self._prepared, time_s)
+        self._note_given(self._prepared, time_s)
         self.time_s = time_s
+
+    def _run_to(self, prepared: PreparedCase, time_s: float) -> None:
+        prepared.memory.state["horizon"] = min(math.nextafter(time_s, -math.inf), self._case.horizon_s)
+        run(prepared.memory.record)
+
+    def _note_given(self, prepared: PreparedCase, time_s: float) -> None:
+        """Takes down when executors were given, which the simulation does not keep."""
+        if not self._steps:
+            return
+        table = prepared.memory["jobs"]
+        for row in np.flatnonzero(table["executors"] > 0).tolist():
+            given = self._given[prepared.order[row]]
+            ended_s = float(table["finish"][row])
+            new = int(table["granted"][row]) - len(given)
+            given += [min(time_s, ended_s) if ended_s >= 0 else time_s] * new
 
     def reconfigure(self, update: Update) -> None:
         """Makes an update at the present moment.
@@ -89,7 +115,7 @@ class Replay:
         if self._prepared is None:
             self.advance(self.time_s)
         assert self._prepared is not None
-        return Observation(self.time_s, _seen_jobs(self._case.jobs, self._prepared, self.time_s))
+        return Observation(self.time_s, _seen_jobs(self._case.jobs, self._prepared, self._given, self.time_s))
 
     @property
     def finished(self) -> bool:
@@ -97,7 +123,9 @@ class Replay:
         return self._prepared is not None and int(self._prepared.memory.state["unfinished"][0]) == 0
 
 
-def _seen_jobs(jobs: Sequence[Job], prepared: PreparedCase, now_s: float) -> tuple[SeenJob, ...]:
+def _seen_jobs(
+    jobs: Sequence[Job], prepared: PreparedCase, given: Sequence[Sequence[float]], now_s: float
+) -> tuple[SeenJob, ...]:
     memory = prepared.memory
     table, asks = memory["jobs"], memory["asks"].tolist()
     ask_names = {name: i for i, name in enumerate(memory["asks"].dtype.names or ())}
@@ -105,10 +133,10 @@ def _seen_jobs(jobs: Sequence[Job], prepared: PreparedCase, now_s: float) -> tup
     ends_at = dict(zip(running["task"].tolist(), running["time"].tolist(), strict=True))
     durations = memory["tasks"]["duration"]
     found = []
-    columns = ("state", "am_ask", "ask_end", "granted", "am_start", "first", "finish")
+    columns = ("state", "am_ask", "ask_end", "am_start", "finish")
     submitted = int(np.searchsorted(table["submit"], now_s, side="left"))
     rows = zip(prepared.order[:submitted], *(table[name][:submitted].tolist() for name in columns), strict=True)
-    for place, state, am_ask, ask_end, granted, am_start_s, first_s, finish_s in rows:
+    for place, state, am_ask, ask_end, am_start_s, finish_s in rows:
         if state in (NEW, REJECTED):
             continue
         job = jobs[place]
@@ -116,7 +144,7 @@ def _seen_jobs(jobs: Sequence[Job], prepared: PreparedCase, now_s: float) -> tup
         if job.executors is None:
             containers = tuple(_of_tasks(ask, durations, ends_at, now_s) for ask in own)
         else:
-            containers = (_of_executors(own[0], granted, first_s, finish_s, now_s),)
+            containers = (_of_executors(own[0], given[place], finish_s, now_s),)
         found.append(
             SeenJob(
                 id=job.id,
@@ -142,11 +170,10 @@ def _of_tasks(ask: dict[str, int], durations: Any, ends_at: dict[int, float], no
     return SeenContainers(ask["asked_memory"], ask["asked_vcores"], ended, running, waiting)
 
 
-def _of_executors(ask: dict[str, int], granted: int, first_s: float, finish_s: float, now_s: float) -> SeenContainers:
-    """Executors count as held from the first task on: the simulation does not keep when each was given."""
-    size, given = (ask["asked_memory"], ask["asked_vcores"]), min(granted, ask["count"])
-    held_s = (finish_s if finish_s >= 0 else now_s) - first_s if first_s >= 0 else 0.0
-    held, waiting = (held_s,) * given, ask["count"] - given
+def _of_executors(ask: dict[str, int], given_s: Sequence[float], finish_s: float, now_s: float) -> SeenContainers:
+    until_s = finish_s if finish_s >= 0 else now_s
+    held = tuple(until_s - begin_s for begin_s in given_s)
+    size, waiting = (ask["asked_memory"], ask["asked_vcores"]), ask["count"] - len(held)
     if finish_s >= 0:
         return SeenContainers(*size, ended_s=held, waiting=waiting)
     return SeenContainers(*size, running_s=held, waiting=waiting)

@@ -24,6 +24,8 @@ from workloads.trace import Case
 __all__ = ["Candidate", "Change", "Decision", "ForecastPlan", "Search", "decide"]
 
 
+_BEYOND = 1.5
+"""How many standard errors a gain has to be above, to be more than chance."""
 _RETREAT = 0.1
 """What may be given up for all together (a logarithm), to let go of a configuration that the guard does not allow."""
 
@@ -242,16 +244,21 @@ def _guard(each: _Judged, first: _Judged, loss_percent: float) -> str:
     if each.unfinished.sum() > first.unfinished.sum():
         return "more jobs would not end"
     for path in sorted({path for each_draw in first.found for path in each_draw.by_queue}):
-        before_s, after_s = _queue_mean_s(first, path), _queue_mean_s(each, path)
-        if after_s > before_s * (1.0 + loss_percent / 100.0) + 1e-6:
-            return f"{path} would lose {100.0 * (after_s / before_s - 1.0):.0f} %"
+        pairs = [
+            (before.by_queue[path], after.by_queue[path])
+            for before, after in zip(first.found, each.found, strict=True)
+            if path in before.by_queue and path in after.by_queue
+        ]
+        jobs = np.array([before.jobs for before, _ in pairs], np.float64)
+        before_s = np.array([before.mean_latency_s for before, _ in pairs])
+        allowed_s = before_s * (1.0 + loss_percent / 100.0)
+        # By how much the queue's jobs are late together in each draw; a queue of few jobs loses by chance in some.
+        late_s = jobs * (np.array([after.mean_latency_s for _, after in pairs]) - allowed_s)
+        spread_s = float(late_s.std(ddof=1) / np.sqrt(len(late_s))) if len(late_s) > 1 else 0.0
+        if late_s.mean() > spread_s + 1e-6:
+            lost = float((late_s.sum() + (jobs * allowed_s).sum()) / max((jobs * before_s).sum(), 1e-9)) - 1.0
+            return f"{path} would lose {100.0 * lost:.0f} %"
     return ""
-
-
-def _queue_mean_s(judged: _Judged, path: str) -> float:
-    found = [each.by_queue[path] for each in judged.found if path in each.by_queue]
-    jobs = sum(each.jobs for each in found)
-    return sum(each.mean_latency_s * each.jobs for each in found) / jobs if jobs else 0.0
 
 
 def _choose(candidates: Sequence[Candidate], least_gain: float) -> tuple[Candidate | None, str]:
@@ -268,6 +275,6 @@ def _choose(candidates: Sequence[Candidate], least_gain: float) -> tuple[Candida
     if present.forbidden:
         return best, f"the present configuration is not allowed any more: {present.forbidden}"
     words = f"{100.0 * (1.0 - np.exp(-best.gain)):.1f} % better than now, spread {100.0 * best.spread:.1f}"
-    if best.gain <= max(best.spread, least_gain, 1e-9):
+    if best.gain <= max(_BEYOND * best.spread, least_gain, 1e-9):
         return None, f"the best that was found is {words}: not beyond doubt"
     return best, words

@@ -65,6 +65,8 @@ class DurationModel:
         """All that a job asks for, as if it began now: what of it is known as it was, the rest drawn."""
         if not job.containers:
             return self._unknown(job, random)
+        if job.holds:
+            return self._held(job, self._mean_hold_s(job, random))
         parts = [
             ShapePart(
                 each.memory_mib,
@@ -73,12 +75,14 @@ class DurationModel:
             )
             for each in job.containers
         ]
-        return Shape(tuple(parts), job.holds)
+        return Shape(tuple(parts), holds=False)
 
     def remaining(self, job: SeenJob, random: np.random.Generator) -> Shape:
         """What a job that has not ended still needs: what runs, for the rest of its time, and what waits."""
         if not job.containers:
             return self._unknown(job, random)
+        if job.holds:
+            return self._held(job, self._mean_hold_s(job, random) - _mean_so_far_s(job))
         parts = []
         for each in job.containers:
             beyond_s = self._beyond(job, each, random)
@@ -86,7 +90,7 @@ class DurationModel:
             durations_s = (*rest_s, *self._waiting(job, each, random))
             if durations_s:
                 parts.append(ShapePart(each.memory_mib, each.vcores, durations_s))
-        return Shape(tuple(parts), job.holds)
+        return Shape(tuple(parts), holds=False)
 
     def _unknown(self, job: SeenJob, random: np.random.Generator) -> Shape:
         models = self._models(_anonymous_classes(job))
@@ -94,43 +98,40 @@ class DurationModel:
             return Shape((ShapePart(job.am_memory_mib, 1, (_UNKNOWN_S,)),), job.holds)
         return self.whole(models[int(random.integers(len(models)))], random)
 
+    def _held(self, job: SeenJob, mean_s: float) -> Shape:
+        """Equal times for all containers that a job asked for: its work, if it had them all from the beginning."""
+        parts = (ShapePart(each.memory_mib, each.vcores, (mean_s,) * each.asked) for each in job.containers)
+        return Shape(tuple(part for part in parts if part.durations_s), holds=True)
+
+    def _mean_hold_s(self, job: SeenJob, random: np.random.Generator) -> float:
+        """For how long a job that holds its containers needs each, on average over those that it asked for.
+
+        Container time by containers asked for, not the time from first to last: a job that got few of its containers
+        took longer with each, and would not have with all of them.
+        """
+        so_far_s = _mean_so_far_s(job)
+        return so_far_s if job.end_s is not None else self._pool(job, random, so_far_s).draw(so_far_s, random)
+
     def _beyond(self, job: SeenJob, each: SeenContainers, random: np.random.Generator) -> tuple[float, ...]:
         """Durations of the containers that run, each longer than it has been running."""
-        if not each.running_s:
-            return ()
-        if job.holds:  # all of them end with the job
-            whole_s = self._longer(job, max(each.running_s), random)
-            return tuple(whole_s - max(each.running_s) + held_s for held_s in each.running_s)
-        return tuple(self._longer(job, held_s, random) for held_s in each.running_s)
+        return tuple(self._pool(job, random, held_s).draw(held_s, random) for held_s in each.running_s)
 
     def _waiting(self, job: SeenJob, each: SeenContainers, random: np.random.Generator) -> tuple[float, ...]:
         if not each.waiting:
             return ()
-        if job.holds:
-            # Those that came too late to be given are not needed once the job has ended.
-            if job.end_s is not None:
-                return (max(each.ended_s, default=_UNKNOWN_S),) * each.waiting
-            rest_s = [whole - held for whole, held in zip(self._beyond(job, each, random), each.running_s, strict=True)]
-            return ((max(rest_s) if rest_s else self._longer(job, 0.0, random)),) * each.waiting
         pool = self._pool(job, random)
-        if pool.knows:
-            return tuple(pool.draw(0.0, random) for _ in range(each.waiting))
-        return tuple(_lindy(0.0, random) for _ in range(each.waiting))
-
-    def _longer(self, job: SeenJob, than_s: float, random: np.random.Generator) -> float:
-        """A duration of a container like the job's own, longer than it has been running already."""
-        pool = self._pool(job, random, than_s)
-        return pool.draw(than_s, random)
+        return tuple(pool.draw(0.0, random) for _ in range(each.waiting))
 
     def _pool(self, job: SeenJob, random: np.random.Generator, than_s: float = 0.0) -> _Pool:
+        """Durations of a job's own containers and of one like it, if possible with some longer than ``than_s``."""
         own = _Pool.of(job)
         if len(own.ended_s) >= _ENOUGH_OWN and not job.holds:
             return own
-        models = [model for model in self._models(_classes(job)) if model.id != job.id and _Pool.of(model).knows]
-        models = [model for model in models if _Pool.of(model).longest_s > than_s] or models
-        if not models:
+        pools = [_Pool.of(model) for model in self._models(_classes(job)) if model.id != job.id]
+        pools = [pool for pool in pools if pool.longest_s > than_s] or [pool for pool in pools if pool.longest_s > 0]
+        if not pools:
             return own
-        model = _Pool.of(models[int(random.integers(len(models)))])
+        model = pools[int(random.integers(len(pools)))]
         return model if job.holds else _Pool((*own.ended_s, *model.ended_s), (*own.running_s, *model.running_s))
 
     def _models(self, classes: Sequence[tuple[object, ...]]) -> list[SeenJob]:
@@ -152,13 +153,13 @@ class _Pool:
 
     @classmethod
     def of(cls, job: SeenJob) -> _Pool:
+        """A job that holds its containers counts as one, by their mean."""
+        if job.holds:
+            mean = (_mean_so_far_s(job),) if job.asked else ()
+            return cls(mean, ()) if job.end_s is not None else cls((), mean)
         ended = tuple(held_s for each in job.containers for held_s in each.ended_s)
         running = tuple(held_s for each in job.containers for held_s in each.running_s)
         return cls(ended, running)
-
-    @property
-    def knows(self) -> bool:
-        return bool(self.ended_s or self.running_s)
 
     @property
     def longest_s(self) -> float:
@@ -172,6 +173,11 @@ class _Pool:
             return _lindy(than_s, random)
         place = int(random.integers(len(ended) + len(running)))
         return ended[place] if place < len(ended) else self.draw(running[place - len(ended)], random)
+
+
+def _mean_so_far_s(job: SeenJob) -> float:
+    """Container time so far by the number of containers asked for."""
+    return sum(sum(each.ended_s) + sum(each.running_s) for each in job.containers) / max(job.asked, 1)
 
 
 def _lindy(than_s: float, random: np.random.Generator) -> float:

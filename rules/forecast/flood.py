@@ -81,13 +81,14 @@ def bounded_policy(policy: Policy, cluster: ClusterFacts, jobs: Sequence[Job]) -
         # The Fair Scheduler's default, 0.5 of each queue's share, is safe, and so is what lies below it.
         return _with_bound(policy, name, 0.5) if cluster.scheduler == "fair" else policy
     for share in _SHARES:
-        if survives(replace(flood, conf={**flood.conf, **_shares(flood, share)})):
+        tried = [replace(flood, conf={**flood.conf, **_shares(flood, share, order)}) for order in ("fair", "fifo")]
+        if all(survives(each) for each in tried):
             return _with_bound(policy, name, share)
     return _with_bound(policy, name, 0.1)
 
 
-def _shares(flood: Case, share: float) -> dict[str, str | None]:
-    """The share for all leaves, and a user's factor that does not stand in the way of it."""
+def _shares(flood: Case, share: float, order: str) -> dict[str, str | None]:
+    """The share and the order for all leaves, and a user's factor that does not stand in the way of it."""
     prefix = "yarn.scheduler.capacity."
     found: dict[str, str | None] = {f"{prefix}maximum-am-resource-percent": str(share)}
     for name in flood.conf:
@@ -95,6 +96,7 @@ def _shares(flood: Case, share: float) -> dict[str, str | None]:
             queue = name.removesuffix(".capacity")
             found[f"{queue}.maximum-am-resource-percent"] = str(share)
             found[f"{queue}.user-limit-factor"] = "100"
+            found[f"{queue}.ordering-policy"] = order
     return found
 
 
