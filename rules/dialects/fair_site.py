@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rules.dialects.fair_values import read_integer, read_number
 from rules.model import Finding, Severity
@@ -57,6 +57,7 @@ class FairSite:
         preemption: whether starved applications preempt.
         preemption_utilization: only above this part of the cluster in use.
         am_preemption: whether AMs may be preempted.
+        queue_am_preemption: the same for single queues, by full path.
         wait_before_kill_ms: from choosing a container to killing it.
         wait_before_next_check_ms: an application is not looked at again so long after its preemption.
         update_interval_ms: between two computations of demand and fair shares.
@@ -82,6 +83,7 @@ class FairSite:
     preemption: bool = False
     preemption_utilization: float = 0.8
     am_preemption: bool = True
+    queue_am_preemption: Mapping[str, bool] = field(default_factory=dict, hash=False)
     wait_before_kill_ms: int = 15000
     wait_before_next_check_ms: int = 10000
     update_interval_ms: int = 500
@@ -146,6 +148,10 @@ def read_site(conf: Mapping[str, str]) -> FairSite:
     for key, attribute in ((TYPE_INCREMENT_MB, "increment_mib"), (TYPE_INCREMENT_VCORES, "increment_vcores")):
         if conf.get(key) is not None:
             values[attribute] = _read(key, conf[key], _with_unit)
+    of_queue = f"{PREFIX}am.preemption."
+    values["queue_am_preemption"] = {
+        key.removeprefix(of_queue): _read(key, text, _boolean) for key, text in conf.items() if key.startswith(of_queue)
+    }
     site = FairSite(**values)  # type: ignore[arg-type]  # the table pairs each attribute with the reader of its type
     errors = [finding for finding in check_site(site, conf) if finding.severity is Severity.ERROR]
     if errors:

@@ -118,20 +118,33 @@ def reservation(fact: Fact) -> Mapping[str, float]:
 
 
 def preemption(fact: Fact) -> Mapping[str, float]:
-    """On a busy cluster, containers of those above their fair share are killed for starved applications."""
-    # FSPreemptionThread waits four beats (1 s each in Hadoop's default) for the killed room to be offered.
-    check = _number(fact["wait_before_kill_ms"]) + 4000 + _number(fact["wait_before_next_check_ms"])
+    """On a busy cluster, containers of those above their fair share are killed for starved applications.
+
+    They are marked first and killed after a time; the room is for the application that they were killed for. An
+    application that was helped is not looked at again until some time after the kill.
+    """
+    # Without continuous scheduling FSPreemptionThread adds four heartbeat intervals, but it is made before the interval
+    # is read (AbstractYarnScheduler.serviceInit), so that they are 0.
+    beats_ms = 10 * _number(fact["continuous_sleep_ms"]) if fact["continuous_scheduling"] else 0.0
+    wait_ms = _number(fact["wait_before_kill_ms"])
     return {
         "utilization": _number(fact["preemption_utilization"]),
-        "am_preemption": _number(fact["am_preemption"]),
-        "wait_before_kill_ms": _number(fact["wait_before_kill_ms"]),
-        "next_check_ms": check,
+        "wait_before_kill_ms": wait_ms,
+        "next_check_ms": wait_ms + beats_ms + _number(fact["wait_before_next_check_ms"]),
     }
 
 
 def starvation(fact: Fact) -> Mapping[str, float]:
     """An application is starved after so long below a part of its fair share, a queue below its minimum share."""
-    return _pick(fact, "fair_timeout_ms", "min_timeout_ms", "threshold")
+    return {
+        **_pick(fact, "fair_timeout_ms", "min_timeout_ms"),
+        "threshold": float(np.float32(_number(fact["threshold"]))),
+    }
+
+
+def no_am_preemption(_: Fact) -> Mapping[str, float]:
+    """AMs of the queue are never preempted. Otherwise they may be, where no node has enough without them."""
+    return {"am_preemption": 0}
 
 
 def no_preemption_from(_: Fact) -> Mapping[str, float]:
@@ -250,6 +263,14 @@ FAIR_RULES: tuple[Rule, ...] = (
         "queue",
         no_preemption_from,
         (Condition("allow_preemption", "==", 0),),
+    ),
+    Rule(
+        "fair-no-am-preemption",
+        "no-am-preemption",
+        "FSAppAttempt.canContainerBePreempted",
+        "queue",
+        no_am_preemption,
+        (Condition("am_preemption", "==", 0),),
     ),
 )
 """All rules; ``docs/fair-scheduler.md`` lists them."""

@@ -25,6 +25,7 @@ from rules.rulesets.fair import FAIR_RULES, fair_engine
 from rules.rulesets.fair_facts import FairFacts
 from rules.simulation.fair.build import FairPlan, Layout, build_fair_memory, lay_out_queues
 from rules.simulation.fair.hooks import ABOVE_MAXIMUM, NO_QUEUE, NO_RESOURCE, NOT_PLACED
+from rules.simulation.java import hash_map_order
 from rules.simulation.memory import Memory
 from rules.simulation.tables import lay_out
 from tuner.errors import InputError
@@ -74,7 +75,8 @@ def prepare_fair(case: Case, engine: RuleEngine | None = None) -> PreparedFair:
     app_queues: NDArray[np.int64] = np.array([_row(path, rows, parents) for path in placed], np.int64)
     users = {user: row for row, user in enumerate(layout.users)}
     app_users: NDArray[np.int64] = np.array([users[job.user] for job in jobs], np.int64)
-    memory = build_fair_memory(case, core, layout, plans, app_queues, app_users)
+    leaves = _made_leaves(case, configurations, list(zip((job.submit_s for job in jobs), placed, strict=True)))
+    memory = build_fair_memory(case, core, layout, plans, leaves, app_queues, app_users)
     return PreparedFair(memory, order, layout, plans)
 
 
@@ -104,6 +106,27 @@ def _configurations(case: Case) -> list[FairFacts]:
         allocations = _reloaded(allocations, update.allocations, site)
         found.append(FairFacts(allocations, _refreshed(site, conf), nodes))
     return found
+
+
+def _made_leaves(
+    case: Case, configurations: Sequence[FairFacts], placed: Sequence[tuple[float, str | int]]
+) -> list[str]:
+    """The leaves in the order of their making, which is that in which preemption looks through them.
+
+    Those of a file in the order of a HashSet of their paths; others at the first application for them.
+    """
+    made: dict[str, None] = {}
+    update_times_s = [update.time_s for update in case.updates]
+    pending = list(placed)
+    for facts, until_s in zip(configurations, [*update_times_s, float("inf")], strict=True):
+        allocations = facts.allocations
+        leaves = [path for path in allocations.tree.queues if path != ROOT and not allocations.is_parent(path)]
+        made |= dict.fromkeys(hash_map_order(leaves))
+        while pending and pending[0][0] < until_s:
+            _, path = pending.pop(0)
+            if isinstance(path, str):
+                made.setdefault(path)
+    return list(made)
 
 
 def _reloaded(before: AllocationFile, text: str | None, site: FairSite) -> AllocationFile:

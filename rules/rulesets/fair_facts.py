@@ -73,7 +73,6 @@ def cluster_fact(facts: FairFacts) -> Fact:
         "size_based_weight": int(site.size_based_weight),
         "preemption": int(site.preemption),
         "preemption_utilization": site.preemption_utilization,
-        "am_preemption": int(site.am_preemption),
         "wait_before_kill_ms": site.wait_before_kill_ms,
         "wait_before_next_check_ms": site.wait_before_next_check_ms,
         "update_interval_ms": site.update_interval_ms if site.update_interval_ms >= 0 else 500,
@@ -112,6 +111,7 @@ def _queue_fact(facts: FairFacts, path: str, parent: Mapping[str, Any] | None) -
         "am_share": DEFAULT_AM_SHARE if am_share is None else min(read_number(am_share), 1.0),
         "has_max_apps": int(max_apps is not None),
         "max_apps": read_integer(max_apps) if max_apps is not None else 0,
+        "am_preemption": int(facts.site.queue_am_preemption.get(path, facts.site.am_preemption)),
         "allow_preemption": int(
             own.get("allowPreemptionFrom", "true").lower() == "true"
             and (parent is None or bool(parent["allow_preemption"]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["admit", "asked", "head_room", "leave", "node_beat", "reconfigure", "release", "submit", "tick"]
+__all__ = ["admit", "asked", "head_room", "leave", "node_beat", "reconfigure", "release", "restart", "submit", "tick"]
 
 
 def tick(state: Any) -> None:
@@ -25,8 +25,8 @@ def admit(state: Any, job: int) -> int:
     raise NotImplementedError
 
 
-def asked(state: Any, job: int, ask: int) -> None:
-    """``ask_at(state, ask).pending`` containers are now asked for; before, none of that ask were."""
+def asked(state: Any, job: int, ask: int, more: int) -> None:
+    """``more`` containers more are asked for; ``ask_at(state, ask).pending`` has them already."""
     raise NotImplementedError
 
 
@@ -35,8 +35,11 @@ def head_room(state: Any, job: int) -> None:
     raise NotImplementedError
 
 
-def release(state: Any, job: int, ask: int, node: int) -> None:
-    """A container of this ask ended; the scheduler frees its room on the node and in its own books."""
+def release(state: Any, job: int, ask: int, node: int, container: int) -> None:
+    """A container of this ask ended; the scheduler frees its room on the node and in its own books.
+
+    ``container`` is its row plus one, 0 where containers have none (:mod:`rules.simulation.containers`).
+    """
     raise NotImplementedError
 
 
@@ -45,6 +48,14 @@ def leave(state: Any, job: int) -> None:
 
     The scheduler drops what the job still asks for and has reserved; the containers that it was granted and had not
     collected have been released before.
+    """
+    raise NotImplementedError
+
+
+def restart(state: Any, job: int) -> None:
+    """The application's AM was killed, and all its containers released: another attempt takes the place of this one.
+
+    The scheduler drops what the job asks for and has reserved; the new attempt's AM is asked for right afterwards.
     """
     raise NotImplementedError
 

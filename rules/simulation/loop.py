@@ -2,7 +2,8 @@
 
 Five sources of events, each in order by itself: task ends (a heap), updates and submissions (sorted beforehand), AM
 beats (a ring, as a beat schedules the next one exactly one interval later, behind all that are already scheduled) and
-node beats (always in the order of the nodes, by the same argument).
+node beats (always in the order of the nodes, by the same argument). A scheduler that does something by a clock of its
+own (asynchronous rounds) says when in ``next_round``, and does it in its tick.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from rules.simulation import hooks
 from rules.simulation.binding import settle_all
 from rules.simulation.compiled import compiled, entry_point
 from rules.simulation.jobs import am_beat, end_task, launch_ams, schedule_beat, submit
-from rules.simulation.tables import ENDED, job_at, node_at, ring_at, task_end_at, update_at
+from rules.simulation.tables import RUNNING, job_at, node_at, ring_at, task_end_at, update_at
 from rules.simulation.task_ends import pop_task_end
 
 __all__ = ["run"]
 
 # Kinds of events, in the order in which they go at equal times.
-_TASK_END, _UPDATE, _SUBMISSION, _AM_BEAT, _NODE_BEAT = range(5)
+_TASK_END, _UPDATE, _SUBMISSION, _AM_BEAT, _NODE_BEAT, _ROUND = range(6)
 
 
 @entry_point
@@ -74,17 +75,21 @@ def _play(state: Any) -> None:
             _rest(state, state.horizon)
             continue
         state.now = time
+        state.rounding = kind == _ROUND
         hooks.tick(state)
         if kind == _NODE_BEAT:
             _node_beat(state)
         elif kind == _AM_BEAT:
             _am_beat(state)
         elif kind == _TASK_END:
-            job_row, task_row = pop_task_end(state)
-            end_task(state, job_row, task_row)
+            job_row, task_row, run = pop_task_end(state)
+            end_task(state, job_row, task_row, run)
         elif kind == _SUBMISSION:
             state.next_submission += 1
             submit(state, state.next_submission - 1)
+        elif kind == _ROUND:
+            if state.launched > 0:
+                launch_ams(state)
         else:
             state.next_update += 1
             state.version += 1
@@ -129,10 +134,12 @@ def _rest(state: Any, horizon: float) -> None:
 
 @compiled
 def _am_beat(state: Any) -> None:
-    job_row = ring_at(state, state.ring_head).job
+    job_row, attempt = ring_at(state, state.ring_head).job, ring_at(state, state.ring_head).attempt
     state.ring_head = state.ring_head + 1 if state.ring_head + 1 < state.ring_count else 0
     state.ring_length -= 1
-    if job_at(state, job_row).state < ENDED and not am_beat(state, job_row):
+    # An AM that has ended, or was killed, has no more beats.
+    job = job_at(state, job_row)
+    if job.state == RUNNING and job.attempts == attempt and not am_beat(state, job_row):
         schedule_beat(state, job_row)
 
 
@@ -143,6 +150,8 @@ def _next_event(state: Any) -> tuple[float, int]:
     beat = node_at(state, state.next_node).next_beat
     if beat < time:
         time, kind = beat, _NODE_BEAT
+    if state.next_round < time:
+        time, kind = state.next_round, _ROUND
     return time, kind
 
 
@@ -161,7 +170,7 @@ def _next_other_event(state: Any) -> tuple[float, int]:
         if submission < time:
             time, kind = submission, _SUBMISSION
     if state.ring_length > 0:
-        beat = job_at(state, ring_at(state, state.ring_head).job).next_beat
+        beat = ring_at(state, state.ring_head).time
         if beat < time:
             time, kind = beat, _AM_BEAT
     return time, kind

@@ -28,6 +28,7 @@ __all__ = [
     "WAITING",
     "ask_at",
     "bound_at",
+    "container_at",
     "gate_at",
     "grant_at",
     "job_at",
@@ -36,9 +37,11 @@ __all__ = [
     "lay_out",
     "node_at",
     "ring_at",
+    "slot_at",
     "start_clock",
     "task_at",
     "task_end_at",
+    "track_containers",
     "update_at",
     "wait_at",
 ]
@@ -46,28 +49,33 @@ __all__ = [
 # States of a job: not yet submitted; accepted, its AM waits for a container; AM placed; AM runs; ended; refused.
 NEW, WAITING, PLACED, RUNNING, ENDED, REJECTED = range(6)
 
-_CONTAINER = columns("node ask")
+_CONTAINER = columns("node ask container")
 CORE_TABLES: Mapping[str, np.dtype[Any]] = {
     "jobs": columns(
         "state rejection executors executor_vcores am_ask ask_end task_begin task_end next_task tasks_done stage "
-        "left_in_stage free_slots asked am_node container_begin container_capacity granted collected kept",
-        "submit am_start first finish next_beat",
+        "left_in_stage free_slots asked am_node container_begin container_capacity granted collected kept am_container "
+        "attempts numbered first_container lost slot_begin slot_head",
+        "submit am_start first finish waits_since",
     ),
-    "asks": columns("job memory vcores count next_task task_end pending asked_memory asked_vcores"),
-    "tasks": columns("ask stage node", "duration"),
+    "asks": columns("job memory vcores count next_task task_end pending asked_memory asked_vcores lost"),
+    "tasks": columns("ask stage node run container lost", "duration"),
     "nodes": columns(
-        "memory vcores free_memory free_vcores reserved_by reserved_ask reserved_at host_rank idle_version full",
+        "memory vcores free_memory free_vcores reserved_by reserved_ask reserved_at reserved_number host_rank "
+        "idle_version full",
         "next_beat",
     ),
     "grants": _CONTAINER,
     "keeps": _CONTAINER,
-    "task_ends": columns("made job task", "time"),
-    "ring": columns("job"),
+    "task_ends": columns("made job task run", "time"),
+    "ring": columns("job attempt", "time"),
     "launches": columns("job"),
     "updates": columns("", "time"),
     "waits": columns("rule gate", "since full_s closed_s"),
     "gates": columns("closed rule", "since closed_s"),
     "bound": columns("", "seconds"),
+    # Only where containers may be killed: see :mod:`rules.simulation.containers`.
+    "containers": columns("job ask node number task standing collected serial next previous marked_ms"),
+    "slots": columns("container"),
 }
 """``grants``: containers that a job was given and has not collected; ``keeps``: those that it will give back.
 
@@ -78,12 +86,13 @@ CORE_TABLES: Mapping[str, np.dtype[Any]] = {
 CORE_COUNTERS = (
     "unfinished pending_task_ends made next_submission next_update next_node ring_head ring_length launched version "
     "reasons full_nodes alone next_alone submissions_end "
-    "rests quiet_version quiet_beats outstanding reserved_nodes"
+    "rests quiet_version quiet_beats outstanding reserved_nodes rounding tracked free_container"
 )
 """``version`` changes with everything that could make a node's beat come out differently. ``rests``: whether beats may
 be left out while it stays the same, which a scheduler says that does nothing by the clock.
-``outstanding``: containers asked for and not granted, AMs included."""
-CORE_FLOATS = "now horizon node_beat_s am_beat_s full_since full_s horizon_alone"
+``outstanding``: containers asked for and not granted, AMs included.
+``tracked``: whether every container has a row of its own, because containers may be killed."""
+CORE_FLOATS = "now horizon node_beat_s am_beat_s full_since full_s horizon_alone next_round"
 
 job_at = rows("jobs", CORE_TABLES["jobs"])
 ask_at = rows("asks", CORE_TABLES["asks"])
@@ -98,6 +107,8 @@ update_at = rows("updates", CORE_TABLES["updates"])
 wait_at = rows("waits", CORE_TABLES["waits"])
 gate_at = rows("gates", CORE_TABLES["gates"])
 bound_at = rows("bound", CORE_TABLES["bound"])
+container_at = rows("containers", CORE_TABLES["containers"])
+slot_at = rows("slots", CORE_TABLES["slots"])
 
 
 def lay_out(case: Case, rules: int = 1, gates: int = 1) -> tuple[dict[str, Table], list[int]]:
@@ -127,6 +138,8 @@ def lay_out(case: Case, rules: int = 1, gates: int = 1) -> tuple[dict[str, Table
         "waits": len(order),
         "gates": gates,
         "bound": len(order) * rules,
+        "containers": 0,
+        "slots": 0,
     }
     tables = {name: make_table(CORE_TABLES[name], length) for name, length in lengths.items()}
     tables["waits"]["rule"] = tables["waits"]["gate"] = -1
@@ -134,12 +147,29 @@ def lay_out(case: Case, rules: int = 1, gates: int = 1) -> tuple[dict[str, Table
     return {**tables, "jobs": jobs, "asks": asks, "tasks": tasks, "nodes": _lay_out_nodes(case)}, order
 
 
+def track_containers(core: dict[str, Table]) -> None:
+    """Gives the core's tables what they need where containers may be killed; the state has to say so, too.
+
+    Ends of tasks that were killed stay in the heap of ends until their time, and so do the beats of AMs in their ring;
+    there is room for a good number of them.
+    """
+    jobs, count = core["jobs"], len(core["grants"])
+    core["containers"] = make_table(CORE_TABLES["containers"], count)
+    core["containers"]["next"] = np.arange(2, count + 2)
+    slots = jobs["executors"] * jobs["executor_vcores"]
+    jobs["slot_begin"] = np.cumsum(slots) - slots
+    core["slots"] = make_table(CORE_TABLES["slots"], int(slots.sum()))
+    core["task_ends"] = make_table(CORE_TABLES["task_ends"], 2 * len(core["tasks"]) + 64)
+    core["ring"] = make_table(CORE_TABLES["ring"], 2 * len(jobs) + 64)
+
+
 def start_clock(state: Table, case: Case) -> None:
     """Sets a state's counters to the beginning."""
     state["unfinished"], state["horizon"] = len(case.jobs), case.horizon_s
     state["reasons"] = state["bound_count"] // max(len(case.jobs), 1)
-    state["horizon_alone"] = case.horizon_s
+    state["horizon_alone"], state["next_round"] = case.horizon_s, np.inf
     state["node_beat_s"], state["am_beat_s"] = case.node_heartbeat_s, case.am_heartbeat_s
+    state["tracked"], state["free_container"] = state["containers_count"] > 0, 1
 
 
 @dataclass(frozen=True)
@@ -230,6 +260,7 @@ def _job_table(rows_of_jobs: list[tuple[float, ...]]) -> Table:
             jobs[name] = column
     jobs["next_task"] = jobs["task_begin"]
     jobs["am_start"] = jobs["first"] = jobs["finish"] = -1
+    jobs["waits_since"] = jobs["submit"]
     return jobs
 
 

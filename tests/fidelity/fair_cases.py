@@ -315,6 +315,75 @@ def _no_preemption_from() -> CaseFile:
     return _preemption(_allocations(*queues), 30)
 
 
+def _preempting(allocations: str, jobs: list[dict[str, Any]], nodes: list[dict[str, int]], **conf: str) -> CaseFile:
+    keys = {"preemption": "true", "waitTimeBeforeKill": "4000", "waitTimeBeforeNextStarvationCheck": "3000"} | conf
+    return _case(allocations, jobs, conf={FAIR + key: value for key, value in keys.items()}, nodes=nodes)
+
+
+def _am_preemption() -> CaseFile:
+    """Jobs with large AMs and small tasks, of which a starved application gets room by AMs alone."""
+    draw = random.Random(31)
+    jobs: list[dict[str, Any]] = []
+    for i in range(30):
+        tasks = [{"duration": draw.uniform(60.0, 150.0)} for _ in range(draw.randint(1, 2))]
+        jobs.append({"id": f"s{i}", "queue": "root.a", "submit": float(i), "am_memory": 3072, "tasks": tasks})
+    for i in range(6):
+        tasks = [{"duration": draw.uniform(5.0, 40.0), "memory": 5120} for _ in range(4)]
+        jobs.append({"id": f"large{i}", "queue": "root.b", "submit": 40.0 + 25.5 * i, "tasks": tasks})
+    queues = _queue("a", maxAMShare=-1), _queue("b", weight=3, fairSharePreemptionTimeout=5, maxAMShare=-1)
+    return _preempting(_allocations(*queues), jobs, _nodes(3))
+
+
+def _no_am_preemption() -> CaseFile:
+    """The same, but AMs of queue a are safe."""
+    case = _am_preemption()
+    return case | {"conf": case["conf"] | {FAIR + "am.preemption.root.a": "false"}}
+
+
+def _preempted_executors() -> CaseFile:
+    """Executors with several slots each are killed in the middle of stages."""
+    draw = random.Random(32)
+    jobs = _jobs(33, 14, ["root.a", "root.b"], span_s=150.0, sizes=[(2048, 2), (1024, 1)], most=30, spark=1.0)
+    for i in range(4):
+        stages = [[draw.uniform(20.0, 60.0) for _ in range(40)], [draw.uniform(5.0, 9.0) for _ in range(10)]]
+        executors = {"count": 10, "memory": 2048, "vcores": 2}
+        jobs.append({"id": f"wide{i}", "queue": "root.a", "submit": 0.5 * i, "executors": executors, "stages": stages})
+    defaults = "<defaultFairSharePreemptionTimeout>6</defaultFairSharePreemptionTimeout>"
+    queues = _queue("a"), _queue("b", weight=4, minResources="8192 mb,8 vcores", minSharePreemptionTimeout=3)
+    jobs.sort(key=lambda job: float(job["submit"]))
+    return _preempting(_allocations(*queues, defaults), jobs, _nodes(4), **{"am.preemption": "false"})
+
+
+def _preemption_mix() -> CaseFile:
+    """Two levels, mixed sizes, reservations, both kinds of job, AMs too, and a change while running."""
+
+    def plan(etl: float) -> str:
+        inside = _queue("etl", weight=etl, minResources="6144 mb,4 vcores"), _queue("bi", schedulingPolicy="fifo")
+        defaults = (
+            "<defaultFairSharePreemptionTimeout>8</defaultFairSharePreemptionTimeout>"
+            "<defaultMinSharePreemptionTimeout>4</defaultMinSharePreemptionTimeout>"
+            "<defaultFairSharePreemptionThreshold>0.8</defaultFairSharePreemptionThreshold>"
+        )
+        prod = _queue("prod", *inside, weight=3)
+        return _allocations(prod, _queue("dev", _queue("x"), _queue("y", allowPreemptionFrom="false")), defaults)
+
+    queues = ["root.prod.etl", "root.prod.bi", "root.dev.x", "root.dev.y", "root.new"]
+    jobs = _jobs(34, 70, queues, sizes=[*LARGE, (2048, 2)], span_s=200, most=25)
+    case = _preempting(plan(2), jobs, _nodes(5), **{"reservable-nodes": "0.4"})
+    return case | {"updates": [{"time": 90.0, "allocations": plan(0.5)}], "node_heartbeat": 0.9}
+
+
+def _drf_preemption() -> CaseFile:
+    root = _queue("root", _queue("a"), _queue("b", weight=3), _queue("c"), schedulingPolicy="drf")
+    defaults = (
+        "<defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy>"
+        "<defaultFairSharePreemptionTimeout>5</defaultFairSharePreemptionTimeout>"
+    )
+    sizes = [(1024, 2), (3072, 1), (1024, 1), (2048, 4)]
+    jobs = _jobs(35, 60, ["root.a", "root.b", "root.c"], sizes=sizes, span_s=150, most=25)
+    return _preempting(_allocations(root, defaults), jobs, _nodes(4, 8192, 8))
+
+
 def _mix() -> CaseFile:
     prod = _queue(
         "prod",
@@ -399,5 +468,10 @@ PREEMPTION_CASES: Mapping[str, Callable[[], CaseFile]] = {
     "fair-share-preemption": _fair_share_preemption,
     "min-share-preemption": _min_share_preemption,
     "no-preemption-from": _no_preemption_from,
+    "am-preemption": _am_preemption,
+    "no-am-preemption": _no_am_preemption,
+    "preempted-executors": _preempted_executors,
+    "preemption-mix": _preemption_mix,
+    "drf-preemption": _drf_preemption,
 }
 """Preemption goes by the clock and by threads of its own, so a replay has to make both virtual to be repeatable."""

@@ -32,44 +32,36 @@ def simulate(case_file: dict[str, Any], engine: RuleEngine | None = None) -> lis
     return answers
 
 
+ALL_CASES = {**FAIR_CASES, **PREEMPTION_CASES}
+
+
 @pytest.fixture(scope="module")
 def truth() -> dict[str, list[dict[str, Any]]]:
     """Hadoop's answers, all in one JVM."""
     build_or_skip()
-    results = replay([make() for make in FAIR_CASES.values()])
-    return {name: result["jobs"] for name, result in zip(FAIR_CASES, results, strict=True)}
+    results = replay([make() for make in ALL_CASES.values()])
+    return {name: result["jobs"] for name, result in zip(ALL_CASES, results, strict=True)}
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize("name", FAIR_CASES)
+@pytest.mark.parametrize("name", ALL_CASES)
 def test_every_job_starts_and_ends_when_hadoop_says(name: str, truth: dict[str, list[dict[str, Any]]]) -> None:
-    answers = simulate(FAIR_CASES[name]())
+    answers = simulate(ALL_CASES[name]())
     for answer, job in zip(answers, truth[name], strict=True):
         assert [answer[time] for time in TIMES] == pytest.approx([job[time] for time in TIMES], abs=1e-6), job["id"]
         assert answer["refused"] == ("rejected" in job), job["id"]
 
 
 @pytest.mark.cluster
-@pytest.mark.xfail(
-    reason="jobs do not notice yet that their containers were killed: docs/fair-scheduler.md", strict=True
-)
 @pytest.mark.parametrize("name", PREEMPTION_CASES)
-def test_preemption_costs_what_it_costs_in_hadoop(name: str) -> None:
-    build_or_skip()
-    case = PREEMPTION_CASES[name]()
-    [result] = replay([case])
-
-    def mean_latency_s(jobs: list[dict[str, Any]]) -> float:
-        ends = [job["finish"] if job["finish"] >= 0 else case["horizon"] for job in jobs]
-        return sum(end - job["submit"] for end, job in zip(ends, case["jobs"], strict=True)) / len(jobs)
-
-    assert mean_latency_s(simulate(case)) == pytest.approx(mean_latency_s(result["jobs"]), rel=0.01)
+def test_the_cases_preempt(name: str, truth: dict[str, list[dict[str, Any]]]) -> None:
+    assert sum(job.get("preempted", 0) for job in truth[name]) > 0
 
 
 @pytest.fixture(scope="module")
 def whole() -> dict[str, list[dict[str, Any]]]:
     """The model's answers with all rules."""
-    return {name: simulate(make()) for name, make in {**FAIR_CASES, **PREEMPTION_CASES}.items()}
+    return {name: simulate(make()) for name, make in ALL_CASES.items()}
 
 
 @pytest.mark.parametrize("rule", [rule.id for rule in FAIR_RULES])
@@ -81,4 +73,4 @@ def test_taking_a_rule_out_changes_the_estimate(rule: str, whole: dict[str, list
 
 def test_the_same_case_gives_the_same_answer(whole: dict[str, list[dict[str, Any]]]) -> None:
     for name in ("mix", "drf-mix", "fair-share-preemption"):
-        assert json.dumps(simulate({**FAIR_CASES, **PREEMPTION_CASES}[name]())) == json.dumps(whole[name])
+        assert json.dumps(simulate(ALL_CASES[name]())) == json.dumps(whole[name])

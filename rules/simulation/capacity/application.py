@@ -23,10 +23,10 @@ NOTHING, ALLOCATED, RESERVED, OVER_LIMIT = range(4)
 
 
 @compiled
-def allocate(state: Any, job: int, ask_row: int, node: int) -> None:
+def allocate(state: Any, job: int, ask_row: int, node: int, number: int) -> None:
     """The application's side of an allocation; what queue and user hold is the caller's."""
     app, ask = app_at(state, job), ask_at(state, ask_row)
-    grant(state, job, ask_row, node)
+    grant(state, job, ask_row, node, number)
     if ask.pending == 0:
         app.outstanding -= 1
         if app.outstanding == 0:
@@ -124,7 +124,7 @@ def _try_to_allocate(state: Any, job: int, ask_row: int, node_row: int, lack_m: 
             return NOTHING
         freed_m, freed_v = ask.memory, ask.vcores
     if _accepted(state, job, ask_row, freed_m, freed_v):
-        allocate(state, job, ask_row, node_row)
+        allocate(state, job, ask_row, node_row, ZERO)
         if swapped != NONE:
             unreserve(state, swapped)
         add_used(state, app.queue, ask.memory, ask.vcores)

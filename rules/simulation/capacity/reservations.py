@@ -11,6 +11,7 @@ from rules.simulation.capacity.order import mark_stale
 from rules.simulation.capacity.state import app_at, cluster_of, request_at
 from rules.simulation.capacity.users import use
 from rules.simulation.compiled import compiled
+from rules.simulation.containers import next_number
 from rules.simulation.tables import ask_at, node_at
 
 __all__ = ["NONE", "fewer_reservations", "own_reservation", "reserve", "should_allocate", "unreserve"]
@@ -73,6 +74,8 @@ def reserve(state: Any, job: int, ask_row: int, node_row: int) -> None:
     node.reserved_by = job
     node.reserved_ask = ask_row
     node.reserved_at = state.version
+    if state.tracked:
+        node.reserved_number = next_number(state, job)
     request.reserved += 1
     request.re_reservations = 0
     if request.reserved == 1:

@@ -97,11 +97,12 @@ def admit(state: Any, job: int) -> int:
     return 0
 
 
-def asked(state: Any, job: int, ask: int) -> None:
+def asked(state: Any, job: int, ask: int, more: int) -> None:
     """``AppSchedulingInfo.updateResourceRequests``."""
     app, request = app_at(state, job), ask_at(state, ask)
-    app.outstanding += 1
-    if app.outstanding == 1 and app.active:
+    begins = request.pending == more
+    app.outstanding += begins
+    if begins and app.outstanding == 1 and app.active:
         bind(state, job, APPLICATION_ORDER if queue_at(state, app.queue).wanting > 0 else HEARTBEAT)
         queue = queue_at(state, app.queue)
         insert(state, wanting_begin(state, app.queue), queue.wanting, job)
@@ -109,7 +110,7 @@ def asked(state: Any, job: int, ask: int) -> None:
     count_application(state, job)
     if limits_of(state, app.queue).size_based:
         mark_stale(state, job)
-    add_pending(state, app.queue, request.pending * request.memory, request.pending * request.vcores)
+    add_pending(state, app.queue, more * request.memory, more * request.vcores)
 
 
 def head_room(state: Any, job: int) -> None:
@@ -117,7 +118,7 @@ def head_room(state: Any, job: int) -> None:
     update_user_limit(state, app_at(state, job).queue)
 
 
-def release(state: Any, job: int, ask: int, node: int) -> None:
+def release(state: Any, job: int, ask: int, node: int, container: int) -> None:  # noqa: ARG001
     """``completedContainer``."""
     app, size = app_at(state, job), ask_at(state, ask)
     app.used_memory -= size.memory
@@ -130,7 +131,28 @@ def release(state: Any, job: int, ask: int, node: int) -> None:
 
 
 def leave(state: Any, job: int) -> None:
-    """``doneApplicationAttempt`` and ``removeApplicationAttempt``: others are activated before the user counts less."""
+    """``doneApplicationAttempt`` and ``doneApplication``."""
+    _remove_attempt(state, job)
+    user_at(state, app_at(state, job).user).applications -= 1
+    add_applications(state, app_at(state, job).queue, -1)
+
+
+def restart(state: Any, job: int) -> None:
+    """Another attempt: it waits for activation like a new application, in the place of its submission."""
+    _remove_attempt(state, job)
+    app = app_at(state, job)
+    app.order_used = app.order_demand = 0
+    app.order_key = 0.0
+    rule = why_not(state, job)
+    if rule != NONE:
+        park(state, job, rule)
+    else:
+        start(state, job)
+
+
+@compiled
+def _remove_attempt(state: Any, job: int) -> None:
+    """``removeApplicationAttempt``: others are activated before the user counts less."""
     app = app_at(state, job)
     q = app.queue
     queue, user = queue_at(state, q), user_at(state, app.user)
@@ -162,8 +184,6 @@ def leave(state: Any, job: int) -> None:
     drop_application(state, job)
     bind(state, job, NO_RULE)
     let_others_run(state, job)
-    user.applications -= 1
-    add_applications(state, q, -1)
 
 
 def node_beat(state: Any, node: int) -> None:
@@ -209,7 +229,7 @@ def _serve_reservation(state: Any, node: int) -> None:
         unreserve(state, node)
     elif ask.memory <= here.free_memory and ask.vcores <= here.free_vcores:
         fewer_reservations(state, node)
-        allocate(state, job, ask_row, node)
+        allocate(state, job, ask_row, node, here.reserved_number)
     else:
         request_at(state, ask_row).re_reservations += 1
         state.version += 1
@@ -271,7 +291,7 @@ def _admit(state: Any, job: int) -> Callable[..., int] | None:  # noqa: ARG001
 
 
 @overload(hooks.asked)
-def _asked(state: Any, job: int, ask: int) -> Callable[..., None] | None:  # noqa: ARG001
+def _asked(state: Any, job: int, ask: int, more: int) -> Callable[..., None] | None:  # noqa: ARG001
     return asked if is_state(state, CAPACITY_STATE) else None
 
 
@@ -281,13 +301,18 @@ def _head_room(state: Any, job: int) -> Callable[..., None] | None:  # noqa: ARG
 
 
 @overload(hooks.release)
-def _release(state: Any, job: int, ask: int, node: int) -> Callable[..., None] | None:  # noqa: ARG001
+def _release(state: Any, job: int, ask: int, node: int, container: int) -> Callable[..., None] | None:  # noqa: ARG001
     return release if is_state(state, CAPACITY_STATE) else None
 
 
 @overload(hooks.leave)
 def _leave(state: Any, job: int) -> Callable[..., None] | None:  # noqa: ARG001
     return leave if is_state(state, CAPACITY_STATE) else None
+
+
+@overload(hooks.restart)
+def _restart(state: Any, job: int) -> Callable[..., None] | None:  # noqa: ARG001
+    return restart if is_state(state, CAPACITY_STATE) else None
 
 
 @overload(hooks.node_beat)

@@ -6,6 +6,7 @@ from typing import Any
 
 from rules.simulation.binding import bind
 from rules.simulation.compiled import compiled
+from rules.simulation.fair.order import is_older
 from rules.simulation.fair.reasons import MAX_RUNNING_APPS, UPDATE_STEP, USER_MAX_RUNNING_APPS
 from rules.simulation.fair.state import (
     RUNNABLE,
@@ -46,7 +47,7 @@ def add_app(state: Any, job: int) -> None:
     by_user = user_at(state, user).running >= most_apps_of(state, user)
     bind(state, job, USER_MAX_RUNNING_APPS if by_user else MAX_RUNNING_APPS)
     place = state.waiting_apps
-    while place > 0 and waiting_at(state, place - 1).row > job:
+    while place > 0 and is_older(state, job, waiting_at(state, place - 1).row):
         waiting_at(state, place).row = waiting_at(state, place - 1).row
         place -= 1
     waiting_at(state, place).row = job
@@ -99,6 +100,8 @@ def _run(state: Any, job: int) -> None:
     queue = queue_at(state, app.queue)
     running_at(state, queue.first_app + queue.running).row = job
     app.standing = RUNNABLE
+    state.listings += 1
+    app.listed = state.listings
     bind(state, job, UPDATE_STEP)
     user_at(state, app.user).running += 1
     _count_running(state, app.queue, 1)

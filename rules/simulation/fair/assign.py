@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final, cast
+
+import numpy as np
 
 from rules.simulation.binding import NO_RULE, bind
 from rules.simulation.compiled import compiled
+from rules.simulation.containers import next_number
 from rules.simulation.fair.apps import add_used
-from rules.simulation.fair.held import has_claim, hold, serve_claim
+from rules.simulation.fair.held import has_claim, put_on_node, serve_claim
 from rules.simulation.fair.order import goes_before, make_heap, pop_heap
 from rules.simulation.fair.reasons import AM_SHARE, HEARTBEAT, MAX_SHARE, NO_ROOM, ORDER_FAIR, WEIGHT
 from rules.simulation.fair.state import DRF, UNORDERED, app_at, cluster_of, heap_at, plan_of, queue_at, running_at
@@ -19,6 +22,9 @@ __all__ = ["ASSIGNED", "assign_to_app", "attempt_scheduling", "is_below", "is_ov
 
 # What an assignment comes to.
 NOTHING, ASSIGNED, RESERVED = range(3)
+
+NEXT: Final = cast(int, np.int64(0))
+"""The container gets the next number of its attempt; typed, for the compiler."""
 
 
 @compiled
@@ -177,7 +183,7 @@ def assign_to_app(state: Any, job: int, node_row: int) -> int:
     if ask_row < 0:
         return NOTHING
     if _fits(state, ask_row, node_row):
-        _allocate(state, job, ask_row, node_row)
+        _allocate(state, job, ask_row, node_row, NEXT)
         return ASSIGNED
     _reserve(state, job, ask_row, node_row)
     return RESERVED
@@ -224,7 +230,7 @@ def _could_hold(state: Any, job: int, ask_row: int, node_row: int) -> bool:
 
 
 @compiled
-def _allocate(state: Any, job: int, ask_row: int, node_row: int) -> None:
+def _allocate(state: Any, job: int, ask_row: int, node_row: int, number: int) -> None:
     ask, app = ask_at(state, ask_row), app_at(state, job)
     app.pending_memory -= ask.memory
     app.pending_vcores -= ask.vcores
@@ -240,10 +246,10 @@ def _allocate(state: Any, job: int, ask_row: int, node_row: int) -> None:
         app.am_vcores = ask.vcores
         queue_at(state, app.queue).am_memory += ask.memory
         queue_at(state, app.queue).am_vcores += ask.vcores
-    if cluster_of(state).preempt:
-        hold(state, job, ask_row, node_row)
+    row = grant(state, job, ask_row, node_row, number)
+    if row > 0:
+        put_on_node(state, row)
         serve_claim(state, job, node_row, ask.memory, ask.vcores)
-    grant(state, job, ask_row, node_row)
 
 
 @compiled
@@ -287,6 +293,7 @@ def _reserve(state: Any, job: int, ask_row: int, node_row: int) -> None:
     node = node_at(state, node_row)
     node.reserved_by = job
     node.reserved_ask = ask_row
+    node.reserved_number = next_number(state, job)
     app_at(state, job).reservations += 1
     state.version += 1
 
@@ -310,5 +317,5 @@ def _serve_reservation(state: Any, node_row: int) -> bool:
         return False
     if _fits(state, ask_row, node_row):
         unreserve(state, node_row)
-        _allocate(state, job, ask_row, node_row)
+        _allocate(state, job, ask_row, node_row, node.reserved_number)
     return True

@@ -80,6 +80,7 @@ def build_fair_memory(
     core: Mapping[str, Table],
     layout: Layout,
     plans: Sequence[FairPlan],
+    made_leaves: Sequence[str],
     app_queues: NDArray[np.int64],
     app_users: NDArray[np.int64],
 ) -> Memory:
@@ -90,6 +91,7 @@ def build_fair_memory(
         core: its workload and nodes, laid out.
         layout: the rows of queues and users.
         plans: the configuration at the start, then one for each update.
+        made_leaves: full paths of the leaves, in the order of their making.
         app_queues: for each job the row of its leaf, or minus the reason for which it is refused.
         app_users: for each job the row of its user.
     """
@@ -104,7 +106,9 @@ def build_fair_memory(
             limit = plan.limits.get("max-running-apps", f"user:{user}")
             users[i * len(layout.users) + u]["most_apps"] = limit["max_apps"] if limit else UNBOUNDED
     tables = {"clusters": clusters, "plans": queues, "user_plans": users}
-    return make_memory(case, core, tables, layout.parents, layout.ranks, app_queues, app_users)
+    rows = {path: row for row, path in enumerate(layout.paths)}
+    leaves = [rows[path] for path in made_leaves]
+    return make_memory(case, core, tables, layout.parents, layout.ranks, leaves, app_queues, app_users)
 
 
 def _fill_cluster(clusters: Table, i: int, limits: Limits) -> None:
@@ -125,7 +129,7 @@ def _fill_cluster(clusters: Table, i: int, limits: Limits) -> None:
         row["reserve"], row["most_reserved"] = 1, reservation["nodes"]
         row["reservation_memory"], row["reservation_vcores"] = reservation["least_mib"], reservation["least_vcores"]
     if preemption := limits.get("preemption"):
-        row["preempt"], row["am_preempt"] = 1, preemption["am_preemption"]
+        row["preempt"] = 1
         row["utilization"] = preemption["utilization"]
         row["wait_before_kill_ms"] = preemption["wait_before_kill_ms"]
         row["next_check_ms"] = preemption["next_check_ms"]
@@ -144,6 +148,7 @@ def _fill_queue(queues: Table, row_number: int, path: str, plan: FairPlan) -> No
     row["most_apps"] = UNBOUNDED
     row["fair_timeout_ms"] = row["min_timeout_ms"] = _NEVER_MS
     row["allow_preemption"] = limits.get("no-preemption", path) is None
+    row["am_preemption"] = limits.get("no-am-preemption", path) is None
     if weight := limits.get("weight", path):
         row["weight"] = weight["weight"]
     if order := limits.get("order", path):

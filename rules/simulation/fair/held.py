@@ -1,8 +1,6 @@
-"""The containers that run on each node: kept only where the configuration preempts.
+"""What runs on each node, in Hadoop's order, and who will get the room that preemption frees there.
 
-As in the replay that the model is held against, a job does not notice that a container of its was killed: its task runs
-on and ends, but the room is free from the kill on. AMs are never killed. So what preemption costs in repeated work is
-not in the result, and latencies with preemption are lower bounds.
+Both are kept only where the configuration preempts.
 """
 
 from __future__ import annotations
@@ -11,46 +9,109 @@ from typing import Any
 
 from rules.simulation.compiled import compiled
 from rules.simulation.fair.state import claim_at, held_at, host_at
+from rules.simulation.tables import container_at, job_at
 
-__all__ = ["KILLED", "LIVE", "MARKED", "claim", "drop_claims", "has_claim", "hold", "let_go", "serve_claim"]
+__all__ = ["application_bucket", "claim", "drop_claims", "has_claim", "put_on_node", "serve_claim", "take_off_node"]
 
-# What has become of a container: runs; runs and will be killed; was killed, and its job does not know.
-LIVE, MARKED, KILLED = range(3)
-
-
-@compiled
-def hold(state: Any, job: int, ask: int, node: int) -> None:
-    """A container starts; the newest of a node stands first in its list. Lists are of rows plus one, 0 ends them."""
-    row = state.free_held
-    state.free_held = held_at(state, row - 1).next
-    held = held_at(state, row - 1)
-    held.job = job
-    held.ask = ask
-    held.node = node
-    held.standing = LIVE
-    held.next = host_at(state, node).first_held
-    host_at(state, node).first_held = row
+_STAMP = 1_000_000_000_000
+"""The ResourceManager's start, in application ids. It is in their hash, so the order below differs from one
+ResourceManager to the next; this is the one of the replay that the model is held against."""
 
 
 @compiled
-def let_go(state: Any, job: int, ask: int, node: int) -> int:
-    """The oldest container of this kind ends; returns what had become of it."""
-    found, before_found, before, row = 0, 0, 0, host_at(state, node).first_held
+def _application_hash(job_row: int) -> int:
+    """``ApplicationId.hashCode``."""
+    stamp = (_STAMP ^ (_STAMP >> 32)) & 0xFFFFFFFF
+    return int((371237 * ((371237 * 6521 + stamp) & 0xFFFFFFFF) + job_row + 1) & 0xFFFFFFFF)
+
+
+@compiled
+def application_bucket(job_row: int) -> int:
+    """Where an application stands in a HashMap of at most 12, which has 16 buckets."""
+    value = _application_hash(job_row)
+    return int((value ^ (value >> 16)) & 15)
+
+
+@compiled
+def _container_hash(job_row: int, attempt: int, number: int) -> int:
+    """``ContainerId.hashCode``, spread as ``HashMap`` does: of the application's, the attempt's and its own number."""
+    of_attempt = (347671 * ((347671 * 5501 + _application_hash(job_row)) & 0xFFFFFFFF) + attempt) & 0xFFFFFFFF
+    value = (31 * number + of_attempt) & 0xFFFFFFFF
+    return int(value ^ (value >> 16))
+
+
+@compiled
+def put_on_node(state: Any, row: int) -> None:
+    """A container starts. Lists are of rows plus one; 0 ends them.
+
+    ``SchedulerNode.getRunningContainersWithAMsAtTheEnd`` goes through a HashMap of container ids, and turns round the
+    order of all but AMs: so these stand in falling order of buckets, AMs in rising order.
+    """
+    container, held = container_at(state, row - 1), held_at(state, row - 1)
+    host = host_at(state, container.node)
+    held.hash = _container_hash(container.job, job_at(state, container.job).attempts + 1, container.number)
+    held.made = state.version
+    held.chosen = 0
+    host.containers += 1
+    _insert(state, host, row)
+    if 4 * host.containers > 3 * host.buckets:
+        host.buckets *= 2
+        workers, ams = host.first_worker, host.first_am
+        host.first_worker = host.first_am = 0
+        _insert_all(state, host, workers)
+        _insert_all(state, host, ams)
+
+
+@compiled
+def _insert_all(state: Any, host: Any, row: int) -> None:
     while row > 0:
-        held = held_at(state, row - 1)
-        if held.job == job and held.ask == ask:
-            found, before_found = row, before
-        before, row = row, held.next
-    held = held_at(state, found - 1)
-    if before_found == 0:
-        host_at(state, node).first_held = held.next
+        after = held_at(state, row - 1).next
+        _insert(state, host, row)
+        row = after
+
+
+@compiled
+def _insert(state: Any, host: Any, row: int) -> None:
+    held, is_am = held_at(state, row - 1), _is_am(state, row)
+    before, after = 0, host.first_am if is_am else host.first_worker
+    while after > 0 and is_am == _lies_before(host, held_at(state, after - 1), held):
+        before, after = after, held_at(state, after - 1).next
+    held.next = after
+    _link(state, host, is_am, before, row)
+
+
+@compiled
+def _lies_before(host: Any, a: Any, b: Any) -> bool:
+    """Whether the HashMap gives a container back before another one: by bucket, then by when it was put in."""
+    bucket_a, bucket_b = a.hash & (host.buckets - 1), b.hash & (host.buckets - 1)
+    return bool(a.made < b.made) if bucket_a == bucket_b else bool(bucket_a < bucket_b)
+
+
+@compiled
+def _is_am(state: Any, row: int) -> bool:
+    container = container_at(state, row - 1)
+    return bool(container.ask == job_at(state, container.job).am_ask)
+
+
+@compiled
+def _link(state: Any, host: Any, is_am: bool, before: int, row: int) -> None:
+    if before > 0:
+        held_at(state, before - 1).next = row
+    elif is_am:
+        host.first_am = row
     else:
-        held_at(state, before_found - 1).next = held.next
-    standing = held.standing
-    held.next = state.free_held
-    held.serial += 1
-    state.free_held = found
-    return int(standing)
+        host.first_worker = row
+
+
+@compiled
+def take_off_node(state: Any, row: int) -> None:
+    """A container has ended."""
+    host, is_am = host_at(state, container_at(state, row - 1).node), _is_am(state, row)
+    before, here = 0, host.first_am if is_am else host.first_worker
+    while here != row:
+        before, here = here, held_at(state, here - 1).next
+    _link(state, host, is_am, before, held_at(state, row - 1).next)
+    host.containers -= 1
 
 
 @compiled

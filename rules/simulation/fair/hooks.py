@@ -10,14 +10,15 @@ from numba.extending import overload
 from rules.simulation import hooks
 from rules.simulation.binding import NO_RULE, bind, note_room
 from rules.simulation.compiled import compiled, is_state
+from rules.simulation.containers import MARKED
 from rules.simulation.fair.apps import add_app, add_used, let_all_run, remove_app
 from rules.simulation.fair.assign import attempt_scheduling, unreserve
-from rules.simulation.fair.held import KILLED, MARKED, drop_claims, let_go
+from rules.simulation.fair.held import drop_claims, take_off_node
 from rules.simulation.fair.preemption import kill_marked, look_for_starved, milliseconds, serve_claims
 from rules.simulation.fair.reasons import UPDATE_STEP
 from rules.simulation.fair.shares import update
 from rules.simulation.fair.state import FAIR_STATE, RUNNABLE, app_at, cluster_of, plan_of, queue_at
-from rules.simulation.tables import ask_at, job_at, node_at
+from rules.simulation.tables import ask_at, container_at, job_at, node_at
 
 __all__ = ["ABOVE_MAXIMUM", "NOT_PLACED", "NO_QUEUE", "NO_RESOURCE"]
 
@@ -86,10 +87,20 @@ def submit(state: Any, job: int) -> int:
         return ABOVE_MAXIMUM
     if plan_of(state, q).most_memory <= 0 or plan_of(state, q).most_vcores <= 0:
         return NO_RESOURCE
-    app_at(state, job).at_fair_share_ms = milliseconds(state.now)
+    state.clock_ms = milliseconds(state.now)
+    _add_attempt(state, job)
+    return 0
+
+
+@compiled
+def _add_attempt(state: Any, job: int) -> None:
+    app = app_at(state, job)
+    app.start_ms = app.at_fair_share_ms = state.clock_ms
+    app.next_check_ms = app.am_running = 0
+    app.fair_starved_memory = app.fair_starved_vcores = app.min_starved_memory = app.min_starved_vcores = 0
+    app.demand_memory = app.demand_vcores = app.share_memory = app.share_vcores = 0
     add_app(state, job)
     state.changed = 1
-    return 0
 
 
 @_plug(hooks.admit)
@@ -102,11 +113,11 @@ def admit(state: Any, job: int) -> int:
 
 
 @_plug(hooks.asked)
-def asked(state: Any, job: int, ask: int) -> None:
+def asked(state: Any, job: int, ask: int, more: int) -> None:
     """More is asked for; it counts as demand from the next update on."""
     row = ask_at(state, ask)
-    app_at(state, job).pending_memory += row.pending * row.memory
-    app_at(state, job).pending_vcores += row.pending * row.vcores
+    app_at(state, job).pending_memory += more * row.memory
+    app_at(state, job).pending_vcores += more * row.vcores
     if app_at(state, job).standing == RUNNABLE:
         bind(state, job, UPDATE_STEP)
     state.changed = 1
@@ -118,13 +129,11 @@ def head_room(state: Any, job: int) -> None:
 
 
 @_plug(hooks.release)
-def release(state: Any, job: int, ask: int, node: int) -> None:
+def release(state: Any, job: int, ask: int, node: int, container: int) -> None:
     """``completedContainerInternal``."""
-    if cluster_of(state).preempt:
-        standing = let_go(state, job, ask, node)
-        if standing == KILLED:
-            return
-        if standing == MARKED:
+    if container > 0:
+        take_off_node(state, container)
+        if container_at(state, container - 1).standing == MARKED:
             app_at(state, job).marked_memory -= ask_at(state, ask).memory
             app_at(state, job).marked_vcores -= ask_at(state, ask).vcores
     row, app, host = ask_at(state, ask), app_at(state, job), node_at(state, node)
@@ -140,6 +149,19 @@ def release(state: Any, job: int, ask: int, node: int) -> None:
 
 @_plug(hooks.leave)
 def leave(state: Any, job: int) -> None:
+    """The application is over."""
+    _remove_attempt(state, job)
+
+
+@_plug(hooks.restart)
+def restart(state: Any, job: int) -> None:
+    """The next attempt is as new as an application: it has its place behind the others, and its limits to pass."""
+    _remove_attempt(state, job)
+    _add_attempt(state, job)
+
+
+@compiled
+def _remove_attempt(state: Any, job: int) -> None:
     """``removeApplicationAttempt``."""
     if app_at(state, job).reservations > 0:
         for node in range(state.nodes_count):
@@ -149,6 +171,7 @@ def leave(state: Any, job: int) -> None:
     remove_app(state, job)
     for ask in range(job_at(state, job).am_ask, job_at(state, job).ask_end):
         ask_at(state, ask).pending = 0
+    app_at(state, job).pending_memory = app_at(state, job).pending_vcores = 0
     bind(state, job, NO_RULE)
     state.changed = 1
 

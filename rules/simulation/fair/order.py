@@ -11,7 +11,7 @@ from typing import Any
 from rules.simulation.compiled import compiled
 from rules.simulation.fair.state import DRF, FAIR, FIFO, app_at, cluster_of, heap_at, plan_of, queue_at
 
-__all__ = ["goes_before", "make_heap", "pop_heap"]
+__all__ = ["goes_before", "is_older", "make_heap", "pop_heap"]
 
 
 @compiled
@@ -66,7 +66,14 @@ def _compare_apps(state: Any, policy: int, a: int, b: int) -> int:
         order = _by_ratios(
             first, memory_a / one.weight, vcores_a / one.weight, second, memory_b / two.weight, vcores_b / two.weight
         )
-    return order if order != 0 else _sign(a, b)
+    return order if order != 0 else (-1 if is_older(state, a, b) else 1)
+
+
+@compiled
+def is_older(state: Any, a: int, b: int) -> bool:
+    """By the start of the attempt, then by application id."""
+    start_a, start_b = app_at(state, a).start_ms, app_at(state, b).start_ms
+    return bool(a < b) if start_a == start_b else bool(start_a < start_b)
 
 
 @compiled
@@ -134,7 +141,7 @@ def _compare_drf(cluster: Any, one: Any, two: Any, plan_a: Any, plan_b: Any) -> 
 @compiled
 def goes_before(state: Any, policy: int, a: int, b: int) -> bool:
     """Whether an application is served before another one."""
-    return bool(a < b) if policy == FIFO else bool(_compare_apps(state, policy, a, b) < 0)
+    return bool(is_older(state, a, b) if policy == FIFO else _compare_apps(state, policy, a, b) < 0)
 
 
 @compiled

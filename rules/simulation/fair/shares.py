@@ -59,8 +59,9 @@ def _update_demand(state: Any) -> None:
         queue_at(state, q).demand_vcores = 0
     for q in range(state.queues_count):
         queue = queue_at(state, q)
-        for place in range(queue.first_app, queue.first_app + queue.running):
-            _demand_of_app(state, running_at(state, place).row)
+        if queue.children == 0:
+            for place in range(queue.first_app, queue.first_app + queue.running):
+                _demand_of_app(state, running_at(state, place).row)
     for place in range(state.waiting_apps):
         _demand_of_app(state, waiting_at(state, place).row)
     for q in range(state.queues_count - 1, -1, -1):
@@ -90,7 +91,9 @@ def _give_to_oldest(state: Any, q: int) -> None:
     queue = queue_at(state, q)
     oldest = running_at(state, queue.first_app).row
     for place in range(queue.first_app + 1, queue.first_app + queue.running):
-        oldest = min(oldest, running_at(state, place).row)
+        app, first = app_at(state, running_at(state, place).row), app_at(state, oldest)
+        if (app.start_ms, app.listed) < (first.start_ms, first.listed):
+            oldest = running_at(state, place).row
     app_at(state, oldest).share_memory = queue.share_memory
     app_at(state, oldest).share_vcores = queue.share_vcores
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rules.simulation.compiled import compiled
 from rules.simulation.java import node_id_hash
 from rules.simulation.memory import Memory, Table, columns, make_table, rows, state_columns
-from rules.simulation.tables import CORE_COUNTERS, CORE_FLOATS, CORE_TABLES, start_clock
+from rules.simulation.tables import CORE_COUNTERS, CORE_FLOATS, CORE_TABLES, start_clock, track_containers
 from workloads.trace import Case
 
 __all__ = [
@@ -32,12 +32,14 @@ __all__ = [
     "held_at",
     "host_at",
     "kill_at",
+    "leaf_at",
     "make_memory",
     "most_apps_of",
     "node_order_at",
     "plan_of",
     "queue_at",
     "running_at",
+    "starved_at",
     "user_at",
     "waiting_at",
 ]
@@ -56,13 +58,13 @@ FAIR_TABLES: Mapping[str, np.dtype[Any]] = {
     "clusters": columns(
         "memory vcores minimum_memory minimum_vcores maximum_memory maximum_vcores increment_memory increment_vcores "
         "normalise multiple dynamic most_assigned reserve reservation_memory reservation_vcores most_reserved "
-        "size_based preempt am_preempt wait_before_kill_ms next_check_ms placeable",
+        "size_based preempt wait_before_kill_ms next_check_ms placeable",
         "update_interval utilization",
     ),
     # A row for each configuration and queue: its limits.
     "plans": columns(
         "present policy least_memory least_vcores most_memory most_vcores container_memory container_vcores most_apps "
-        "am_limited fair_timeout_ms min_timeout_ms allow_preemption",
+        "am_limited fair_timeout_ms min_timeout_ms allow_preemption am_preemption",
         "weight am_share threshold",
     ),
     "user_plans": columns("most_apps"),  # a row for each configuration and user
@@ -78,7 +80,7 @@ FAIR_TABLES: Mapping[str, np.dtype[Any]] = {
         "queue user standing am_running am_memory am_vcores used_memory used_vcores demand_memory demand_vcores "
         "share_memory share_vcores pending_memory pending_vcores reservations fair_starved_memory fair_starved_vcores "
         "min_starved_memory min_starved_vcores at_fair_share_ms next_check_ms in_line marked_memory marked_vcores "
-        "chosen_memory chosen_vcores",
+        "chosen_memory chosen_vcores start_ms listed",
         "weight",
     ),
     "running": _LIST,  # runnable applications of each leaf, from its ``first_app`` on
@@ -86,19 +88,22 @@ FAIR_TABLES: Mapping[str, np.dtype[Any]] = {
     # Room for sorting while assigning: stretches as in ``running``, then (from row ``jobs_count`` on) one for the
     # children of each queue.
     "heap": _LIST,
-    # For preemption only. Running containers, in a list for each node; nodes; what applications will get on them; what
-    # is killed next (a ring); nodes in the order in which Hadoop looks through them.
-    "held": columns("job ask node standing chosen serial next"),
-    "hosts": columns("first_held claimed_memory claimed_vcores"),
+    # For preemption only. Beside each container its place on its node, for each node what runs there; what applications
+    # will get on them; what is killed next (a ring); nodes in the order in which Hadoop looks through them; leaves in
+    # the order of their making; starved applications (a heap).
+    "held": columns("hash made next chosen"),
+    "hosts": columns("first_worker first_am containers buckets claimed_memory claimed_vcores"),
     "claim_rows": columns("job node memory vcores"),
     "kill_rows": columns("row serial time_ms"),
     "node_order": _LIST,
+    "leaves": _LIST,
+    "starved": _LIST,
 }
 
 FAIR_STATE = state_columns(
     {**CORE_TABLES, **FAIR_TABLES},
     f"{CORE_COUNTERS} fair_scheduler configuration free_memory free_vcores changed waiting_apps assigned_memory "
-    "assigned_vcores free_held claims first_kill kills",
+    "assigned_vcores claims first_kill kills starving clock_ms listings",
     f"{CORE_FLOATS} next_step",
 )
 """``free_memory``, ``free_vcores``: as the metrics of root have them; ``changed``: anything since the last update."""
@@ -114,6 +119,8 @@ host_at = rows("hosts", FAIR_TABLES["hosts"])
 claim_at = rows("claim_rows", FAIR_TABLES["claim_rows"])
 kill_at = rows("kill_rows", FAIR_TABLES["kill_rows"])
 node_order_at = rows("node_order", _LIST)
+leaf_at = rows("leaves", _LIST)
+starved_at = rows("starved", _LIST)
 _cluster_at = rows("clusters", FAIR_TABLES["clusters"])
 _plan_at = rows("plans", FAIR_TABLES["plans"])
 _user_plan_at = rows("user_plans", FAIR_TABLES["user_plans"])
@@ -143,6 +150,7 @@ def make_memory(
     plans: Mapping[str, Table],
     parents: list[int],
     ranks: list[int],
+    leaves: list[int],
     app_queues: NDArray[np.int64],
     app_users: NDArray[np.int64],
 ) -> Memory:
@@ -154,6 +162,7 @@ def make_memory(
         plans: ``clusters``, ``plans`` and ``user_plans``, filled in for each configuration.
         parents: for each queue the row of its parent, -1 for root; parents before children, siblings together.
         ranks: for each queue its place in the order of full names.
+        leaves: rows of the leaves in the order of their making.
         app_queues: for each job the row of its leaf, or minus the reason for which it is refused.
         app_users: for each job the row of its user.
     """
@@ -169,6 +178,10 @@ def make_memory(
         first_app += int(queues[q]["apps"])
     apps["queue"], apps["user"] = app_queues, app_users
     users = len(plans["user_plans"]) // len(plans["clusters"])
+    preempts = bool(plans["clusters"][0]["preempt"])
+    core = dict(core)
+    if preempts:
+        track_containers(core)
     tables = {
         **core,
         **plans,
@@ -178,7 +191,7 @@ def make_memory(
         "running": make_table(_LIST, jobs),
         "waiting": make_table(_LIST, jobs),
         "heap": make_table(_LIST, jobs + count),
-        **_preemption_tables(core, bool(plans["clusters"][0]["preempt"])),
+        **_preemption_tables(core, leaves if preempts else []),
     }
     memory = Memory.of(FAIR_STATE, tables)
     start_clock(memory.state, case)
@@ -186,24 +199,27 @@ def make_memory(
         plans["clusters"][0]["memory"],
         plans["clusters"][0]["vcores"],
     )
-    memory.state["changed"] = memory.state["free_held"] = 1
+    memory.state["changed"] = 1
     return memory
 
 
-def _preemption_tables(core: Mapping[str, Table], used: bool) -> dict[str, Table]:
-    """The tables for preemption, without rows where the configuration has none."""
-    nodes, containers = (len(core["nodes"]), len(core["grants"])) if used else (0, 0)
-    held = make_table(FAIR_TABLES["held"], containers)
-    held["next"] = np.arange(2, containers + 2)
-    order = make_table(_LIST, nodes)
+def _preemption_tables(core: Mapping[str, Table], leaves: list[int]) -> dict[str, Table]:
+    """The tables for preemption, without rows where there are no leaves, as the configuration has none."""
+    nodes, containers, jobs = len(core["nodes"]), len(core["containers"]), len(core["jobs"])
+    order, leaf_rows = make_table(_LIST, nodes), make_table(_LIST, len(leaves))
     buckets = 16
     while 4 * nodes > 3 * buckets:
         buckets *= 2
     order["row"] = sorted(range(nodes), key=lambda node: node_id_hash(node) & (buckets - 1))
+    leaf_rows["row"] = leaves
+    hosts = make_table(FAIR_TABLES["hosts"], nodes)
+    hosts["buckets"] = 16
     return {
-        "held": held,
-        "hosts": make_table(FAIR_TABLES["hosts"], nodes),
+        "held": make_table(FAIR_TABLES["held"], containers),
+        "hosts": hosts,
         "claim_rows": make_table(FAIR_TABLES["claim_rows"], containers),
         "kill_rows": make_table(FAIR_TABLES["kill_rows"], containers),
         "node_order": order,
+        "leaves": leaf_rows,
+        "starved": make_table(_LIST, jobs if leaves else 0),
     }

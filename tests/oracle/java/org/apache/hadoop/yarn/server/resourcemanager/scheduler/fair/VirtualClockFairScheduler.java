@@ -16,6 +16,7 @@ public final class VirtualClockFairScheduler extends FairScheduler {
   private final VirtualClock clock = new VirtualClock();
   private volatile boolean open = true;
   private Preemption preemption;
+  private Runnable settle = () -> { };
 
   @Override
   public Clock getClock() {
@@ -24,6 +25,16 @@ public final class VirtualClockFairScheduler extends FairScheduler {
 
   public VirtualClock virtualClock() {
     return clock;
+  }
+
+  /**
+   * Lets the RM handle what follows from a kill before anything else happens: the next attempt of a killed AM's
+   * application reads the clock.
+   *
+   * @param settle waits until the RM has nothing left to do
+   */
+  public void settleWith(Runnable settle) {
+    this.settle = settle;
   }
 
   @Override
@@ -56,7 +67,10 @@ public final class VirtualClockFairScheduler extends FairScheduler {
       Internals.set(FSPreemptionThread.class, this, "preemptionTimer", new Timer(true) {
         @Override
         public void schedule(TimerTask task, long delay) {
-          clock.after(delay, task);
+          clock.after(delay, () -> {
+            task.run();
+            settle.run();
+          });
         }
       });
     }
