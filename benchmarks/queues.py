@@ -51,7 +51,7 @@ _HELD_AGAINST = (
 _BASELINE_S = 60.0
 _TREES = (50, 100, 200)
 _TREE_JOBS = 2000
-_DECISION_LIMIT_S = 15.0
+_DECISION_LIMIT_S = 4.0
 
 
 def parts() -> dict[str, Callable[[], dict[str, Any]]]:

@@ -22,6 +22,8 @@ __all__ = ["Effort", "Search"]
 _MOST_ROUNDS = 4
 _SPANS, _MANY_LEAVES = 6, 12
 """Spans of time in a leaf's table; with more leaves than that, whose tables are many, the mean has to do."""
+_SKEWED, _AHEAD = 2, 10.0
+"""Presets of each order that are tried with one sibling ahead, and how many times as much as another it then has."""
 _EXPLORED = 0.2
 """Of the effort: candidates drawn from the whole space."""
 _STARTS, _PROBED = 3, 0.12
@@ -101,10 +103,28 @@ class Search:
     # --- starting points -----------------------------------------------------------------------------------------
 
     def _try_presets(self) -> None:
+        """The same settings on all leaves; then, of the best of them, with one leaf far ahead of the others."""
+        tried: list[tuple[Candidate, Score]] = []
         for preset in self._space.presets():
             if self._is_over():
                 return
-            self._consider(self._with_settings(self._space.present, dict.fromkeys(self._space.leaves, preset)))
+            if self._consider(self._with_settings(self._space.present, dict.fromkeys(self._space.leaves, preset))):
+                tried.append(self.ranking[-1])
+        if not self._space.groups or len(self._space.leaves) > _MANY_LEAVES // 2:
+            return
+        tried.sort(key=lambda item: item[1].rank)
+        # The best of each order of applications: what is best with equal parts need not be with unequal ones.
+        orders = [tuple(value for value in candidate if isinstance(value, str)) for candidate, _ in tried]
+        chosen = [item for place, item in enumerate(tried) if orders[:place].count(orders[place]) < _SKEWED]
+        for candidate, _ in chosen:
+            for group in self._space.groups:
+                for ahead in group.knobs:
+                    if self._is_over():
+                        return
+                    values = list(candidate)
+                    for i in group.knobs:
+                        values[i] = _AHEAD if i == ahead else 1.0
+                    self._consider(values)
 
     def _with_settings(self, candidate: Candidate, settings: Mapping[str, Settings]) -> list[Value]:
         values = list(candidate)
