@@ -9,6 +9,7 @@ broken off goes on where it was. About 25 minutes on an idle machine of two core
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import sys
@@ -17,6 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -124,7 +126,18 @@ def measure(source: Source, factor: int, count: int, kept: Kept, calibration: Ca
 
 
 def _key(source: Source, factor: int, row: int, calibration: Calibration) -> str:
-    return f"{source.name}/{factor}/{row}/{calibration.folder.name}"
+    return f"{source.name}/{factor}/{row}/{calibration.folder.name}/{code_version()}"
+
+
+@cache
+def code_version() -> str:
+    """Changes with the code that makes and runs blocks and replays: what older code measured is not taken for its."""
+    folders = [ROOT / "workloads" / name for name in ("blocks", "combine", "replay")]
+    files = sorted(path for folder in folders for path in folder.rglob("*") if path.suffix in {".py", ".java"})
+    digest = hashlib.sha256(repr(SIZES).encode())
+    for path in files:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _run(source: Source, factor: int, rows: Sequence[int], kept: Kept, calibration: Calibration) -> None:
@@ -233,7 +246,7 @@ def live(workload: Workload, kept: Kept, settings: Settings) -> list[Live]:
     full = alternatives(case_to_json(case))
     found = []
     for name in LIVE_SETTINGS:
-        key = f"live/{name}/{len(small.jobs)}"
+        key = f"live/{name}/{len(small.jobs)}/{code_version()}"
         if kept.get(key) is None:
             say(f"live: {name}")
             kept.put(key, _live_once(parse_case(cases[name]), settings))
