@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,15 +150,16 @@ class Statistics:
             total = connection.execute(sa.select(sa.func.count()).select_from(job).where(found)).scalar_one()
         return [_totals(row) for row in rows], total
 
-    def savings(self, *, job_id: int | None = None) -> builtins.list[JobSaving]:
+    def savings(self, *, job_ids: Collection[int] | None = None) -> builtins.list[JobSaving]:
         """What tuning did for each job that has a best run, most saved for each run first.
 
         Args:
-            job_id: of this job only.
+            job_ids: of these jobs only.
         """
+        chosen = sa.true() if job_ids is None else study.c.job_id.in_([*job_ids])
         newest = (
             sa.select(sa.func.max(study.c.id).label("id"))
-            .where(study.c.best_run_id.is_not(None))
+            .where(study.c.best_run_id.is_not(None), chosen)
             .group_by(study.c.job_id)
         )
         best, default = run.alias("best"), run.alias("by_default")
@@ -202,8 +204,6 @@ class Statistics:
             .where(study.c.id.in_(newest))
             .where(best.c.memory_seconds.is_not(None), baseline.c.memory_seconds.is_not(None))
         )
-        if job_id is not None:
-            query = query.where(study.c.job_id == job_id)
         with self._database.read() as connection:
             found = [_saving(row) for row in connection.execute(query)]
         return sorted(found, key=lambda each: -each.per_run)

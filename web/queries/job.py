@@ -43,7 +43,7 @@ def job(
     studies = store.studies.list(job_id=found.id, limit=20)
     study = next((each for each in studies if each.id == study_id), studies[0] if studies else None)
     mine = store.runs.list(study_id=study.id, limit=MOST_RUNS)[::-1] if study is not None else runs
-    saving = next(iter(store.statistics.savings(job_id=found.id)), None)
+    saving = next(iter(store.statistics.savings(job_ids=[found.id])), None)
     best = next((run for run in mine if study is not None and run.id == study.best_run_id), None)
     default = next((run for run in mine if run.kind is RunKind.DEFAULT and run.state is RunState.SUCCEEDED), None)
     configuration = configuration_values(best, default, study)

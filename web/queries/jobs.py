@@ -29,7 +29,7 @@ def jobs(store: Store, price: MemoryPrice | None, *, search: str = "", sort: str
         page: counted from 1.
     """
     found, total = store.statistics.jobs(search=search, sort=sort, limit=PAGE_SIZE, offset=(page - 1) * PAGE_SIZE)
-    savings = {each.job_id: each for each in store.statistics.savings()} if found else {}
+    savings = {each.job_id: each for each in store.statistics.savings(job_ids=[each.job.id for each in found])}
     columns = (
         Column("name", "Job", link=JOB_LINK),
         Column("queue", "Queue"),

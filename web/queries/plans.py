@@ -11,7 +11,7 @@ from web import charts
 from web.respond import View
 from web.tables import Column, Table
 
-PAGE_SIZE = 50
+PAGE_SIZE = 25
 _EMPTY = "No plans yet: `yarntune scheduler plan` proposes one, and the daemon does by itself."
 
 
