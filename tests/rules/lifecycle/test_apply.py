@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rules.backends.capacity_rest import CapacityRest
 from rules.lifecycle.apply import apply_plan
 from rules.lifecycle.context import Context
 from rules.lifecycle.drift import find_drift
@@ -18,9 +20,11 @@ from rules.lifecycle.result import Outcome
 from rules.lifecycle.rollback import rollback_plan
 from rules.lifecycle.states import PlanState
 from rules.model import PropertyChange, Severity
-from tests.fakes.resource_manager import Answer
+from tests.fakes.resource_manager import Answer, FakeResourceManager
 from tests.rules.lifecycle.fake import BEFORE, FakeScheduler, Fault, P, faked
 from tuner.errors import YarnError
+from tuner.yarn.auth import SimpleAuth
+from tuner.yarn.client import ResourceManagerClient
 
 PROD, DEV = f"{P}root.prod.capacity", f"{P}root.dev.capacity"
 CHANGES = {PROD: "60", DEV: "40", f"{P}root.prod.maximum-capacity": "100"}
@@ -434,3 +438,74 @@ def test_a_plan_is_applied_once(fake: FakeScheduler, context: Context) -> None:
 def test_a_plan_file_is_recorded_once(context: Context) -> None:
     plan = make_plan(context, changes=dict(CHANGES))
     assert record_plan(context, plan) == record_plan(context, plan)
+
+
+# ------------------------------------------------------------------- user cases
+
+
+def test_g2_20_a_standby_answers_with_words_and_the_active_one_gets_the_one_write(
+    fake: FakeScheduler, context: Context
+) -> None:
+    words = Answer(f"This is standby RM. The redirect url is: {fake.url}/ws/v1/cluster", 307, {"Refresh": "3; url=/"})
+    standby_info = {"clusterInfo": {"id": 1, "startedOn": 1, "state": "STARTED", "haState": "STANDBY",
+                                    "hadoopVersion": "3.5.0", "resourceManagerVersion": "3.5.0"}}  # fmt: skip
+    with FakeResourceManager() as standby:
+        for place in (("GET", "/scheduler-conf"), ("GET", "/scheduler-conf/version"), ("PUT", "/scheduler-conf"),
+                      ("POST", "/scheduler-conf/validate"), ("GET", "/scheduler"), ("GET", "/metrics")):  # fmt: skip
+            standby.answers[place] = words
+        standby.answers["GET", "/info"] = Answer(json.dumps(standby_info))
+        with ResourceManagerClient([standby.url, fake.url], SimpleAuth("alice"), timeout_s=5.0) as rm:
+            both = replace(context, rm=rm, back_end=CapacityRest(rm, {}, (3, 5)))
+            assert apply_plan(both, propose(both), watch_s=0.0).outcome is Outcome.APPLIED
+        assert standby.sent("PUT") == []
+    assert (fake.conf, len(fake.sent("PUT"))) == (AFTER, 1)
+
+
+def test_g2_21_reads_work_and_the_write_wants_a_ticket(fake: FakeScheduler, context: Context) -> None:
+    plan_id = propose(context)
+    fake.answers["PUT", "/scheduler-conf"] = Answer(
+        "<html>Authentication required</html>", 401, {"WWW-Authenticate": "Negotiate"}, "text/html"
+    )
+    result = apply_plan(context, plan_id)
+    assert (result.outcome, state(context, plan_id)) == (Outcome.REJECTED, "REJECTED")
+    assert fake.conf == BEFORE
+
+
+@pytest.mark.parametrize(
+    ("present", "changes", "rule", "severity"),
+    [
+        pytest.param(
+            {f"{P}resource-calculator": "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"},
+            {PROD: "1", DEV: "99"},
+            "rounds-to-no-core",
+            Severity.WARNING,
+            id="g2_14",
+        ),
+        pytest.param(
+            {
+                f"{P}root.accessible-node-labels": "gpu",
+                f"{P}root.accessible-node-labels.gpu.capacity": "100",
+                **{f"{P}root.{leaf}.accessible-node-labels": "gpu" for leaf in ("prod", "dev")},
+                **{f"{P}root.{leaf}.accessible-node-labels.gpu.capacity": "50" for leaf in ("prod", "dev")},
+            },
+            {f"{P}root.prod.accessible-node-labels.gpu.capacity": "60"},
+            "sibling-sum",
+            Severity.ERROR,
+            id="g2_16",
+        ),
+        pytest.param({}, {f"{P}root.prod.minimum-user-limit-percent": "0"}, "minimum-user-limit-percent",
+                     Severity.ERROR, id="g2_03"),
+        pytest.param({}, {PROD: "33.33", DEV: "66.6"}, "sibling-sum", Severity.ERROR, id="g2_05"),
+    ],
+)  # fmt: skip
+def test_a_plan_says_what_the_checks_say(
+    fake: FakeScheduler,
+    context: Context,
+    present: dict[str, str],
+    changes: dict[str, str | None],
+    rule: str,
+    severity: Severity,
+) -> None:
+    fake.conf.update(present)
+    plan = make_plan(context, changes=changes)
+    assert (rule, severity) in {(finding.rule_id, finding.severity) for finding in plan.findings}
