@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from rules.simulation.binding import bind, enter
-from rules.simulation.capacity.arithmetic import ceil_float, compare, round_up
+from rules.simulation.capacity.arithmetic import compare, multiply_up
 from rules.simulation.capacity.order import insert, wanting_begin
 from rules.simulation.capacity.reasons import AM_LIMIT, APPLICATION_ORDER, HEARTBEAT, USER_AM_LIMIT
+from rules.simulation.capacity.reservations import NONE
 from rules.simulation.capacity.state import app_at, cluster_of, limits_of, pending_at, queue_at, user_at
 from rules.simulation.compiled import compiled
 from rules.simulation.tables import ask_at, job_at
@@ -26,7 +27,7 @@ def activate_applications(state: Any, q: int) -> None:
     """
     queue, limit = queue_at(state, q), limits_of(state, q)
     most_m, most_v = _queue_am_limit(state, q)
-    user_m, user_v = _user_am_limit(state, q, most_m, most_v)
+    user_m = user_v = NONE
     kept = queue.first_app
     for place in range(queue.first_app, queue.first_app + queue.pending):
         job = pending_at(state, place).row
@@ -36,16 +37,24 @@ def activate_applications(state: Any, q: int) -> None:
         if limit.am_fraction >= 0:
             fits = queue.am_memory + ask.memory <= most_m and queue.am_vcores + ask.vcores <= most_v
         in_queue = fits
+        # One limit for all users, by the weight of the first who gets so far.
+        if user_m == NONE and (fits or _is_free(queue)):
+            user_m, user_v = _user_am_limit(state, q, user.weight, most_m, most_v)
         if limit.user_am_fraction >= 0:
             fits = fits and user.am_memory + ask.memory <= user_m and user.am_vcores + ask.vcores <= user_v
-        free = queue.active < 1 or (queue.am_memory <= 0 and queue.am_vcores <= 0)
-        if not fits and not free:
+        if not fits and not _is_free(queue):
             bind(state, job, USER_AM_LIMIT if in_queue else AM_LIMIT)
             pending_at(state, kept).row = job
             kept += 1
             continue
         _activate(state, q, job)
     queue.pending = kept - queue.first_app
+
+
+@compiled
+def _is_free(queue: Any) -> bool:
+    """Whether the AM limits are waived: nothing is active, or no AM uses anything."""
+    return bool(queue.active < 1 or (queue.am_memory <= 0 and queue.am_vcores <= 0))
 
 
 @compiled
@@ -75,23 +84,23 @@ def _queue_am_limit(state: Any, q: int) -> tuple[int, int]:
     base_m, base_v = limit.guaranteed_memory, limit.guaranteed_vcores
     if base_m <= queue.current_memory and base_v <= queue.current_vcores:
         base_m, base_v = queue.current_memory, queue.current_vcores
-    most_m = round_up(ceil_float(base_m * limit.am_fraction), cluster.step_memory)
-    most_v = round_up(ceil_float(base_v * limit.am_fraction), cluster.step_vcores)
+    most_m = multiply_up(cluster, base_m, limit.am_fraction, cluster.step_memory)
+    most_v = multiply_up(cluster, base_v, limit.am_fraction, cluster.step_vcores)
     return most_m, most_v
 
 
 @compiled
-def _user_am_limit(state: Any, q: int, most_m: int, most_v: int) -> tuple[int, int]:
+def _user_am_limit(state: Any, q: int, weight: float, most_m: int, most_v: int) -> tuple[int, int]:
     """A user's part of the AM share: of an equal share (at least the minimum percent), times the factor."""
     queue, limit, cluster = queue_at(state, q), limits_of(state, q), cluster_of(state)
     part = np.float32(limit.user_am_fraction)
     if limit.user_factor != -1:
         users = max(queue.active_users + queue.waiting_users, 1)
         share = max(np.float32(np.float32(limit.user_percent) / np.float32(100)), np.float32(1) / np.float32(users))
-        share = min(np.float32(share), np.float32(1))
+        share = min(np.float32(share * np.float32(weight)), np.float32(1))
         part = np.float32(np.float32(part * share) * np.float32(limit.user_factor))
-    user_m = round_up(ceil_float(limit.guaranteed_memory * float(part)), cluster.step_memory)
-    user_v = round_up(ceil_float(limit.guaranteed_vcores * float(part)), cluster.step_vcores)
+    user_m = multiply_up(cluster, limit.guaranteed_memory, float(part), cluster.step_memory)
+    user_v = multiply_up(cluster, limit.guaranteed_vcores, float(part), cluster.step_vcores)
     if limit.am_fraction >= 0 and compare(cluster, user_m, user_v, most_m, most_v) > 0:
         return most_m, most_v
     return user_m, user_v

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from rules.simulation.binding import NO_RULE, bind
-from rules.simulation.capacity.arithmetic import ZERO, compare, round_down
+from rules.simulation.capacity.arithmetic import ZERO, compare
 from rules.simulation.capacity.books import add_pending, add_used
 from rules.simulation.capacity.order import mark_stale, remove, wanting_begin
 from rules.simulation.capacity.reasons import NO_ROOM
 from rules.simulation.capacity.reservations import NONE, own_reservation, reserve, should_allocate, unreserve
-from rules.simulation.capacity.state import app_at, cluster_of, limits_of, queue_at, request_at, user_at
-from rules.simulation.capacity.users import drop_application, use
+from rules.simulation.capacity.state import app_at, cluster_of, limits_of, queue_at, request_at
+from rules.simulation.capacity.users import drop_application, over_user_limit, use
 from rules.simulation.compiled import compiled
 from rules.simulation.jobs import grant
 from rules.simulation.tables import ask_at, job_at, node_at
 
-__all__ = ["ALLOCATED", "NOTHING", "OVER_LIMIT", "RESERVED", "allocate", "assign_to_application", "over_user_limit"]
+__all__ = ["ALLOCATED", "NOTHING", "OVER_LIMIT", "RESERVED", "allocate", "assign_to_application"]
 
 # What came of an attempt; OVER_LIMIT: what is asked for is more than the queue has left.
 NOTHING, ALLOCATED, RESERVED, OVER_LIMIT = range(4)
@@ -38,20 +38,6 @@ def allocate(state: Any, job: int, ask_row: int, node: int, number: int) -> None
     add_pending(state, app.queue, -ask.memory, -ask.vcores)
     app.used_memory += ask.memory
     app.used_vcores += ask.vcores
-
-
-@compiled
-def over_user_limit(state: Any, job: int, freed_m: int, freed_v: int) -> bool:
-    """Whether the application's user uses more than the limit (exactly as much is not more)."""
-    app, cluster = app_at(state, job), cluster_of(state)
-    if not limits_of(state, app.queue).user_limited:
-        return False
-    queue, user = queue_at(state, app.queue), user_at(state, app.user)
-    limit_m, limit_v = queue.limit_memory, queue.limit_vcores
-    if user.weight != 1:
-        limit_m = round_down(int(limit_m * user.weight), cluster.step_memory)
-        limit_v = round_down(int(limit_v * user.weight), cluster.step_vcores)
-    return bool(compare(cluster, user.used_memory - freed_m, user.used_vcores - freed_v, limit_m, limit_v) > 0)
 
 
 @compiled

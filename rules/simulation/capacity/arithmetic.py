@@ -13,7 +13,7 @@ import numpy as np
 
 from rules.simulation.compiled import compiled
 
-__all__ = ["ZERO", "ceil_float", "compare", "float32", "fraction", "round_down", "round_up", "smaller"]
+__all__ = ["ZERO", "compare", "float32", "fraction", "multiply_up", "round_down", "round_up", "smaller"]
 
 ZERO: Final = cast(int, np.int64(0))
 """To be passed as an argument: for a literal 0 the compiler would make another version of the function."""
@@ -73,6 +73,12 @@ def round_down(value: int, step: int) -> int:
 
 
 @compiled
-def ceil_float(value: float) -> int:
-    """The next whole number, of what is left of the value as a float (``multiplyAndNormalizeUp``)."""
-    return math.ceil(np.float32(value))
+def multiply_up(cluster: Any, amount: int, by: float, step: int) -> int:
+    """``ResourceCalculator.multiplyAndNormalizeUp``: to the next step from the product.
+
+    Which is rounded to a whole number first: up, of what a float keeps of it, and by the calculator of memory alone to
+    the nearest.
+    """
+    product = amount * by
+    whole: int = int(product + 0.5) if cluster.vcores == 0 else math.ceil(np.float32(product))
+    return int(round_up(whole, step))

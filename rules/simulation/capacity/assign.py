@@ -8,15 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from rules.simulation.binding import bind
+from rules.simulation.capacity.application import allocate
 from rules.simulation.capacity.arithmetic import compare, float32, fraction, round_down, smaller
 from rules.simulation.capacity.leaf import ALLOCATED, NOTHING, OVER_LIMIT, RESERVED, assign_in_leaf
 from rules.simulation.capacity.reasons import QUEUE_ORDER
-from rules.simulation.capacity.reservations import NONE
-from rules.simulation.capacity.state import app_at, child_at, cluster_of, limits_of, queue_at, ranked_at
+from rules.simulation.capacity.reservations import NONE, fewer_reservations, unreserve
+from rules.simulation.capacity.state import app_at, child_at, cluster_of, limits_of, queue_at, ranked_at, request_at
 from rules.simulation.compiled import compiled
-from rules.simulation.tables import node_at
+from rules.simulation.tables import ask_at, node_at
 
-__all__ = ["assign", "has_room"]
+__all__ = ["assign", "has_room", "serve_reservation"]
 
 _Outcome = tuple[int, int, int]
 """What came of it and, for OVER_LIMIT, the room that was too small, which the parent then keeps from the others."""
@@ -145,3 +146,19 @@ def _goes_before(state: Any, parent: int, a: int, b: int) -> bool:
             return bool(limit_a.configured_memory > limit_b.configured_memory)
         return bool(limit_a.configured_vcores > limit_b.configured_vcores)
     return bool(limit_a.absolute > limit_b.absolute)
+
+
+@compiled
+def serve_reservation(state: Any, node: int) -> None:
+    """A reserved node does one thing in a beat: fulfil (no limit is checked), drop, or wait on."""
+    here = node_at(state, node)
+    job, ask_row = here.reserved_by, here.reserved_ask
+    ask = ask_at(state, ask_row)
+    if ask.pending <= 0:
+        unreserve(state, node)
+    elif ask.memory <= here.free_memory and ask.vcores <= here.free_vcores:
+        fewer_reservations(state, node)
+        allocate(state, job, ask_row, node, here.reserved_number)
+    else:
+        request_at(state, ask_row).re_reservations += 1
+        state.version += 1

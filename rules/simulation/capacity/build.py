@@ -12,6 +12,8 @@ from rules.limits import Limit, Limits
 from rules.model import ROOT, QueueTree
 from rules.rulesets.capacity import RULES
 from rules.rulesets.capacity_facts import user_place
+from rules.simulation.capacity.preemption_tables import lay_out_preemption
+from rules.simulation.capacity.rounds import SEED
 from rules.simulation.capacity.scheduler import ABOVE_MAXIMUM, NOT_A_LEAF, UNKNOWN_QUEUE
 from rules.simulation.capacity.state import CAPACITY_TABLES, make_memory
 from rules.simulation.java import hash_map_order, node_id_hash
@@ -57,8 +59,11 @@ def build(case: Case, trees: Sequence[QueueTree], limits: Sequence[Limits]) -> t
     app_users = np.array([numbers[case.jobs[place].user] for place in order], np.int64)
     _refuse_large_ams(core["jobs"], core["asks"], clusters[0])
     core["nodes"]["host_rank"] = [node_id_hash(i) for i in range(len(case.nodes))]
-    memory = make_memory(case, core, clusters, plans, parents, app_queues, app_users, _persons(numbers, limits))
-    _set_weights(memory, paths, numbers, limits[0])
+    persons = _persons(numbers, limits)
+    extra = lay_out_preemption(core, limits, paths, [queue.path for queue in trees[0] if queue.is_leaf])
+    memory = make_memory(case, core, clusters, plans, parents, app_queues, app_users, persons, list(numbers), extra)
+    memory.state["generator"] = SEED
+    _set_weights(memory, paths, numbers, limits)
     return memory, order, paths
 
 
@@ -88,7 +93,8 @@ def _fill_cluster(row: Any, limits: Limits) -> None:
     row["container_assignments"] = per_beat["containers"] if per_beat else -1
     most = limits.get("system-applications")
     row["applications"] = most["applications"] if most else _HUGE
-    row["asynchronous"] = limits.get("asynchronous") is not None
+    rounds = limits.get("asynchronous")
+    row["asynchronous"], row["round_s"] = rounds is not None, rounds["round_s"] if rounds else 0
     row["reserve"] = limits.get("reservation") is not None
     row["continue_looking"] = limits.get("continue-looking") is not None
 
@@ -185,15 +191,17 @@ def _leaf(tree: QueueTree, rows: Mapping[str, int], name: str) -> tuple[int, int
     return (rows[path], 0) if tree[path].is_leaf and path != ROOT else (-1, NOT_A_LEAF)
 
 
-def _set_weights(memory: Memory, paths: Sequence[str], numbers: Mapping[str, int], limits: Limits) -> None:
-    """The weights of users in their leaves; a change of them while running is not modelled."""
-    if not any(limit.kind == "weight" for limit in limits):
-        return
-    names = list(numbers)
-    for app in memory["apps"]:
-        if app["queue"] >= 0:
-            weight = limits.get("weight", user_place(paths[app["queue"]], names[app["person"]]))
-            memory["users"]["weight"][app["user"]] = weight["weight"] if weight else 1.0
+def _set_weights(memory: Memory, paths: Sequence[str], numbers: Mapping[str, int], limits: Sequence[Limits]) -> None:
+    """The weights of users in their leaves, in each configuration."""
+    names, weights, users = list(numbers), memory["weights"]["weight"], len(memory["users"])
+    for number, found in enumerate(limits):
+        if not any(limit.kind == "weight" for limit in found):
+            continue
+        for app in memory["apps"]:
+            if app["queue"] >= 0:
+                weight = found.get("weight", user_place(paths[app["queue"]], names[app["person"]]))
+                weights[number * users + app["user"]] = weight["weight"] if weight else 1.0
+    memory["users"]["weight"] = weights[:users]
 
 
 def _refuse_large_ams(jobs: Any, asks: Any, cluster: Any) -> None:

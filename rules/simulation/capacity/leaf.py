@@ -11,7 +11,6 @@ from rules.simulation.capacity.application import (
     OVER_LIMIT,
     RESERVED,
     assign_to_application,
-    over_user_limit,
 )
 from rules.simulation.capacity.arithmetic import ZERO, compare, round_down, smaller
 from rules.simulation.capacity.order import place_stale, wanting_begin
@@ -24,7 +23,7 @@ from rules.simulation.capacity.reasons import (
 )
 from rules.simulation.capacity.reservations import NONE
 from rules.simulation.capacity.state import app_at, cluster_of, limits_of, queue_at, served_at, user_at
-from rules.simulation.capacity.users import update_user_limit
+from rules.simulation.capacity.users import over_user_limit, update_user_limit, user_limit
 from rules.simulation.compiled import compiled
 
 __all__ = ["ALLOCATED", "NOTHING", "OVER_LIMIT", "RESERVED", "assign_in_leaf", "keep_current_limit"]
@@ -100,7 +99,8 @@ def _over_user_limit(state: Any, q: int, job: int) -> tuple[int, int, bool]:
             bind(state, job, USER_LIMIT_FACTOR if queue.limit_by_factor else USER_LIMIT)
         return 0, 0, True
     user = user_at(state, app.user)
-    return user.used_memory - queue.limit_memory, user.used_vcores - queue.limit_vcores, False
+    limit_m, limit_v = user_limit(state, job)
+    return user.used_memory - limit_m, user.used_vcores - limit_v, False
 
 
 @compiled

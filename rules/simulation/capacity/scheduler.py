@@ -10,33 +10,36 @@ from numba.extending import overload
 from rules.simulation import hooks
 from rules.simulation.binding import NO_RULE, bind, note_room
 from rules.simulation.capacity.activation import activate_applications
-from rules.simulation.capacity.application import allocate
 from rules.simulation.capacity.arithmetic import ZERO, round_down
-from rules.simulation.capacity.assign import assign, has_room
+from rules.simulation.capacity.assign import assign, has_room, serve_reservation
 from rules.simulation.capacity.books import add_applications, add_pending, add_used
 from rules.simulation.capacity.leaf import ALLOCATED, NOTHING, OVER_LIMIT, keep_current_limit
 from rules.simulation.capacity.order import insert, mark_stale, remove, reorder, wanting_begin
 from rules.simulation.capacity.parallel import let_all_run, let_others_run, park, start, why_not
+from rules.simulation.capacity.preemption import run_monitor
 from rules.simulation.capacity.reasons import APPLICATION_ORDER, HEARTBEAT
-from rules.simulation.capacity.reservations import NONE, fewer_reservations, unreserve
+from rules.simulation.capacity.reservations import NONE, unreserve
+from rules.simulation.capacity.rounds import make_round, wake
 from rules.simulation.capacity.state import (
     CAPACITY_STATE,
+    PREEMPTING_STATE,
     app_at,
     child_at,
     cluster_of,
     limits_of,
     queue_at,
-    request_at,
     user_at,
 )
 from rules.simulation.capacity.users import (
     count_application,
     drop_application,
+    set_weights,
+    sum_weights,
     update_usage_ratio,
     update_user_limit,
     use,
 )
-from rules.simulation.compiled import compiled, is_state
+from rules.simulation.compiled import LINKED, compiled, is_state
 from rules.simulation.tables import ask_at, job_at, node_at
 
 __all__ = ["ABOVE_MAXIMUM", "CLUSTER_FULL", "NOT_A_LEAF", "QUEUE_FULL", "STOPPED", "UNKNOWN_QUEUE", "USER_FULL"]
@@ -46,19 +49,25 @@ UNKNOWN_QUEUE, NOT_A_LEAF, STOPPED, QUEUE_FULL, USER_FULL, CLUSTER_FULL, ABOVE_M
 
 
 def tick(state: Any) -> None:
-    """``AsyncScheduleThread``: goes round the nodes, a container on each at a time, until there is nothing to give.
-
-    It takes milliseconds, so that whatever has changed is dealt with before anything else happens.
-    """
+    """Asynchronous scheduling: a round where there is one now, else what happens wakes the rounds."""
     if not cluster_of(state).asynchronous:
         return
-    while state.scheduled_version != state.version:
-        state.scheduled_version = state.version
-        for node in range(state.nodes_count):
-            if node_at(state, node).reserved_by != NONE:
-                _serve_reservation(state, node)
-            elif has_room(state, node):
-                assign(state, ZERO, node, cluster_of(state).memory, cluster_of(state).vcores)
+    if state.rounding:
+        make_round(state)
+    else:
+        wake(state)
+
+
+def tick_with_monitor(state: Any) -> None:
+    """The same where preemption's monitor runs, before all else."""
+    if state.monitored:
+        run_monitor(state)
+    if not cluster_of(state).asynchronous:
+        return
+    if state.rounding:
+        make_round(state)
+    else:
+        wake(state)
 
 
 def submit(state: Any, job: int) -> int:
@@ -73,9 +82,9 @@ def submit(state: Any, job: int) -> int:
         return CLUSTER_FULL
     if queue.applications >= limit.applications:
         return QUEUE_FULL
-    if user_at(state, app.user).applications >= limit.user_applications:
+    # Those that wait because of parallel limits do not count here (``User.getTotalApplications``).
+    if user_at(state, app.user).pending + user_at(state, app.user).active >= limit.user_applications:
         return USER_FULL
-    user_at(state, app.user).applications += 1
     add_applications(state, app.queue, 1)
     rule = why_not(state, job)
     if rule != NONE:
@@ -107,7 +116,8 @@ def asked(state: Any, job: int, ask: int, more: int) -> None:
         queue = queue_at(state, app.queue)
         insert(state, wanting_begin(state, app.queue), queue.wanting, job)
         queue.wanting += 1
-    count_application(state, job)
+    if begins:
+        count_application(state, job)
     if limits_of(state, app.queue).size_based:
         mark_stale(state, job)
     add_pending(state, app.queue, more * request.memory, more * request.vcores)
@@ -133,13 +143,14 @@ def release(state: Any, job: int, ask: int, node: int, container: int) -> None: 
 def leave(state: Any, job: int) -> None:
     """``doneApplicationAttempt`` and ``doneApplication``."""
     _remove_attempt(state, job)
-    user_at(state, app_at(state, job).user).applications -= 1
+    drop_application(state, job)
     add_applications(state, app_at(state, job).queue, -1)
 
 
 def restart(state: Any, job: int) -> None:
     """Another attempt: it waits for activation like a new application, in the place of its submission."""
     _remove_attempt(state, job)
+    drop_application(state, job)
     app = app_at(state, job)
     app.order_used = app.order_demand = 0
     app.order_key = 0.0
@@ -179,9 +190,8 @@ def _remove_attempt(state: Any, job: int) -> None:
     user.active -= 1
     if user.active + user.pending == 0 and user.in_sums:
         user.in_sums = 0
-        queue.counted_weight -= user.weight
+        sum_weights(state, q)
     activate_applications(state, q)
-    drop_application(state, job)
     bind(state, job, NO_RULE)
     let_others_run(state, job)
 
@@ -189,16 +199,16 @@ def _remove_attempt(state: Any, job: int) -> None:
 def node_beat(state: Any, node: int) -> None:
     """``CapacityScheduler.allocateContainersToNode``: one assignment after the other while they may go on."""
     cluster, here = cluster_of(state), node_at(state, node)
+    if cluster.asynchronous:
+        return
     if here.reserved_by != NONE:
-        _serve_reservation(state, node)
+        serve_reservation(state, node)
         return
     # Nothing has changed since this node's last beat, which found nothing to do.
     if here.idle_version == state.version:
         return
     room = has_room(state, node)
     note_room(state, node, room)
-    if cluster.asynchronous:
-        return
     given = 0
     while room:
         before = state.version
@@ -219,25 +229,10 @@ def node_beat(state: Any, node: int) -> None:
         room = has_room(state, node)
 
 
-@compiled
-def _serve_reservation(state: Any, node: int) -> None:
-    """A reserved node does one thing in a beat: fulfil (no limit is checked), drop, or wait on."""
-    here = node_at(state, node)
-    job, ask_row = here.reserved_by, here.reserved_ask
-    ask = ask_at(state, ask_row)
-    if ask.pending <= 0:
-        unreserve(state, node)
-    elif ask.memory <= here.free_memory and ask.vcores <= here.free_vcores:
-        fewer_reservations(state, node)
-        allocate(state, job, ask_row, node, here.reserved_number)
-    else:
-        request_at(state, ask_row).re_reservations += 1
-        state.version += 1
-
-
 def reconfigure(state: Any, update: int) -> None:
     """``CapacityScheduler.reinitialize``: the new limits, then every queue takes notice of them."""
     state.configuration = update + 1
+    set_weights(state)
     for q in range(state.queues_count):
         _sort_by_rank(state, q)
     _refresh(state, ZERO, cluster_of(state).memory, cluster_of(state).vcores)
@@ -275,51 +270,57 @@ def _refresh(state: Any, q: int, limit_m: int, limit_v: int) -> None:
         update_user_limit(state, q)
 
 
-@overload(hooks.tick)
+def _is_ours(state: Any) -> bool:
+    return is_state(state, CAPACITY_STATE) or is_state(state, PREEMPTING_STATE)
+
+
+@overload(hooks.tick, jit_options=dict(LINKED))
 def _tick(state: Any) -> Callable[..., None] | None:
+    if is_state(state, PREEMPTING_STATE):
+        return tick_with_monitor
     return tick if is_state(state, CAPACITY_STATE) else None
 
 
-@overload(hooks.submit)
+@overload(hooks.submit, jit_options=dict(LINKED))
 def _submit(state: Any, job: int) -> Callable[..., int] | None:  # noqa: ARG001
-    return submit if is_state(state, CAPACITY_STATE) else None
+    return submit if _is_ours(state) else None
 
 
-@overload(hooks.admit)
+@overload(hooks.admit, jit_options=dict(LINKED))
 def _admit(state: Any, job: int) -> Callable[..., int] | None:  # noqa: ARG001
-    return admit if is_state(state, CAPACITY_STATE) else None
+    return admit if _is_ours(state) else None
 
 
-@overload(hooks.asked)
+@overload(hooks.asked, jit_options=dict(LINKED))
 def _asked(state: Any, job: int, ask: int, more: int) -> Callable[..., None] | None:  # noqa: ARG001
-    return asked if is_state(state, CAPACITY_STATE) else None
+    return asked if _is_ours(state) else None
 
 
-@overload(hooks.head_room)
+@overload(hooks.head_room, jit_options=dict(LINKED))
 def _head_room(state: Any, job: int) -> Callable[..., None] | None:  # noqa: ARG001
-    return head_room if is_state(state, CAPACITY_STATE) else None
+    return head_room if _is_ours(state) else None
 
 
-@overload(hooks.release)
+@overload(hooks.release, jit_options=dict(LINKED))
 def _release(state: Any, job: int, ask: int, node: int, container: int) -> Callable[..., None] | None:  # noqa: ARG001
-    return release if is_state(state, CAPACITY_STATE) else None
+    return release if _is_ours(state) else None
 
 
-@overload(hooks.leave)
+@overload(hooks.leave, jit_options=dict(LINKED))
 def _leave(state: Any, job: int) -> Callable[..., None] | None:  # noqa: ARG001
-    return leave if is_state(state, CAPACITY_STATE) else None
+    return leave if _is_ours(state) else None
 
 
-@overload(hooks.restart)
+@overload(hooks.restart, jit_options=dict(LINKED))
 def _restart(state: Any, job: int) -> Callable[..., None] | None:  # noqa: ARG001
-    return restart if is_state(state, CAPACITY_STATE) else None
+    return restart if _is_ours(state) else None
 
 
-@overload(hooks.node_beat)
+@overload(hooks.node_beat, jit_options=dict(LINKED))
 def _node_beat(state: Any, node: int) -> Callable[..., None] | None:  # noqa: ARG001
-    return node_beat if is_state(state, CAPACITY_STATE) else None
+    return node_beat if _is_ours(state) else None
 
 
-@overload(hooks.reconfigure)
+@overload(hooks.reconfigure, jit_options=dict(LINKED))
 def _reconfigure(state: Any, update: int) -> Callable[..., None] | None:  # noqa: ARG001
-    return reconfigure if is_state(state, CAPACITY_STATE) else None
+    return reconfigure if _is_ours(state) else None

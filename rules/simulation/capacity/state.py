@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rules.simulation.capacity.preemption_tables import PREEMPTION_COUNTERS, PREEMPTION_TABLES
 from rules.simulation.compiled import compiled
+from rules.simulation.java import hash_map_order
 from rules.simulation.memory import Memory, Table, columns, make_table, rows, state_columns
 from rules.simulation.tables import CORE_COUNTERS, CORE_FLOATS, CORE_TABLES, start_clock
 from workloads.trace import Case
@@ -16,6 +18,7 @@ from workloads.trace import Case
 __all__ = [
     "CAPACITY_STATE",
     "CAPACITY_TABLES",
+    "PREEMPTING_STATE",
     "app_at",
     "child_at",
     "cluster_of",
@@ -29,7 +32,9 @@ __all__ = [
     "request_at",
     "served_at",
     "stale_at",
+    "turn_at",
     "user_at",
+    "weight_at",
 ]
 
 _LIST = columns("row")
@@ -38,7 +43,8 @@ CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
     "clusters": columns(
         "memory vcores minimum_memory minimum_vcores maximum_memory maximum_vcores step_memory step_vcores "
         "off_switch_assignments multiple_assignments container_assignments reserve continue_looking applications "
-        "asynchronous"
+        "asynchronous",
+        "round_s",
     ),
     # A row for each configuration and queue. What Hadoop holds as a float is the value of a float32.
     "limits": columns(
@@ -56,9 +62,9 @@ CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
         "usage_ratio counted_weight usage held_mib_s held_since",
     ),
     # A row for each pair of a leaf and a user.
-    "users": columns(
-        "used_memory used_vcores am_memory am_vcores active pending counted in_sums applications", "ratio weight"
-    ),
+    "users": columns("used_memory used_vcores am_memory am_vcores active pending counted in_sums", "ratio weight"),
+    # A row for each configuration and row of ``users``.
+    "weights": columns("", "weight"),
     # A row for each job, beside the core's; it has what the scheduler knows of the application.
     "apps": columns(
         "queue user person used_memory used_vcores reserved_memory reserved_vcores reservations outstanding counted "
@@ -76,17 +82,23 @@ CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
     "served": _LIST,
     "pending": _LIST,  # applications of each leaf that wait for activation, oldest first
     "parked": _LIST,  # applications that may not run beside those that do, oldest first
+    "turns": _LIST,  # nodes in the order in which asynchronous scheduling goes round them
     "stale": _LIST,  # active applications whose place in the order has to be looked at again
+    **PREEMPTION_TABLES,
 }
 
-CAPACITY_STATE = state_columns(
-    {**CORE_TABLES, **CAPACITY_TABLES},
-    f"{CORE_COUNTERS} configuration person_count parked_apps scheduled_version",
-    CORE_FLOATS,
+_TABLES = {**CORE_TABLES, **CAPACITY_TABLES}
+_COUNTERS = (
+    f"{CORE_COUNTERS} {PREEMPTION_COUNTERS} configuration person_count parked_apps scheduled_version generator "
+    "round_number"
 )
+CAPACITY_STATE = state_columns(_TABLES, _COUNTERS, CORE_FLOATS)
+PREEMPTING_STATE = state_columns(_TABLES, f"{_COUNTERS} preempting", CORE_FLOATS)
+"""The same of a type of its own, so that only who preempts waits until the monitor is compiled."""
 
 queue_at = rows("queues", CAPACITY_TABLES["queues"])
 user_at = rows("users", CAPACITY_TABLES["users"])
+weight_at = rows("weights", CAPACITY_TABLES["weights"])
 app_at = rows("apps", CAPACITY_TABLES["apps"])
 request_at = rows("requests", CAPACITY_TABLES["requests"])
 child_at = rows("children", _LIST)
@@ -94,6 +106,7 @@ ranked_at = rows("ranked", _LIST)
 served_at = rows("served", _LIST)
 pending_at = rows("pending", _LIST)
 stale_at = rows("stale", _LIST)
+turn_at = rows("turns", _LIST)
 parked_at = rows("parked", _LIST)
 person_at = rows("persons", CAPACITY_TABLES["persons"])
 _cluster_at = rows("clusters", CAPACITY_TABLES["clusters"])
@@ -121,6 +134,8 @@ def make_memory(
     app_queues: NDArray[np.int64],
     app_users: NDArray[np.int64],
     persons: Table,
+    names: list[str],
+    extra: Mapping[str, Table],
 ) -> Memory:
     """Makes the memory before the first event.
 
@@ -133,6 +148,8 @@ def make_memory(
         app_queues: for each job the row of its leaf, -1 where it is refused.
         app_users: for each job a number for its user.
         persons: a row for each configuration and user.
+        names: the users' names, by their numbers.
+        extra: the tables of preemption.
     """
     jobs, queue_count = len(core["jobs"]), len(parents)
     _normalise(core, clusters[0])
@@ -141,18 +158,20 @@ def make_memory(
         step, most = int(clusters[f"step_{amount}"][0]), limits[f"maximum_{amount}"][:queue_count]
         queues[f"current_{amount}"] = most - most % step if step else most
     apps = make_table(CAPACITY_TABLES["apps"], jobs)
-    users = _user_table(queues, apps, app_queues, app_users)
+    users = _user_table(queues, apps, app_queues, app_users, names)
     children = make_table(_LIST, queue_count)
     ordered = [q for parent in range(queue_count) for q in range(queue_count) if parents[q] == parent]
     children["row"][: len(ordered)] = ordered
     memory = Memory.of(
-        CAPACITY_STATE,
+        PREEMPTING_STATE if len(extra["monitors"]) > 0 else CAPACITY_STATE,
         {
             **core,
+            **extra,
             "clusters": clusters,
             "limits": limits,
             "queues": queues,
             "users": users,
+            "weights": np.ones(len(users) * len(clusters), CAPACITY_TABLES["weights"]),
             "persons": persons,
             "apps": apps,
             "requests": make_table(CAPACITY_TABLES["requests"], len(core["asks"])),
@@ -161,13 +180,29 @@ def make_memory(
             "served": make_table(_LIST, 2 * jobs + 1),
             "pending": make_table(_LIST, jobs + 1),
             "stale": make_table(_LIST, jobs + 1),
+            "turns": _turns(core["nodes"]),
             "parked": make_table(_LIST, jobs + 1),
         },
     )
     memory.state["person_count"] = len(persons) // len(clusters)
-    memory.state["rests"] = not clusters["asynchronous"].any()
+    memory.state["monitored"] = len(extra["monitors"]) > 0
+    memory.state["rests"], memory.state["scheduled_version"] = True, -1
+    if len(extra["monitors"]) > 0:
+        memory.state["rests"] = False
     start_clock(memory.state, case)
+    if clusters["asynchronous"][0]:  # heartbeats are of no account then
+        core["nodes"]["next_beat"] = np.inf
     return memory
+
+
+def _turns(nodes: Table) -> Table:
+    """The order of a HashMap of the nodes."""
+    buckets = 16
+    while len(nodes) > buckets * 3 // 4:
+        buckets *= 2
+    turns = make_table(_LIST, len(nodes))
+    turns["row"] = np.argsort(nodes["host_rank"] & (buckets - 1), kind="stable")
+    return turns
 
 
 def _queue_table(parents: list[int], app_queues: NDArray[np.int64]) -> Table:
@@ -183,8 +218,15 @@ def _queue_table(parents: list[int], app_queues: NDArray[np.int64]) -> Table:
     return queues
 
 
-def _user_table(queues: Table, apps: Table, app_queues: NDArray[np.int64], app_users: NDArray[np.int64]) -> Table:
-    pairs = sorted(set(zip(app_queues.tolist(), app_users.tolist(), strict=True)))
+def _user_table(
+    queues: Table, apps: Table, app_queues: NDArray[np.int64], app_users: NDArray[np.int64], names: list[str]
+) -> Table:
+    """The users of each leaf, in the order of a HashMap of their names: that in which floats are added up."""
+    numbers = {name: number for number, name in enumerate(names)}
+    place = {numbers[name]: rank for rank, name in enumerate(hash_map_order(names))}
+    pairs = sorted(
+        set(zip(app_queues.tolist(), app_users.tolist(), strict=True)), key=lambda pair: (pair[0], place[pair[1]])
+    )
     row_of = {pair: row for row, pair in enumerate(pairs)}
     users = make_table(CAPACITY_TABLES["users"], len(pairs))
     users["weight"] = 1.0

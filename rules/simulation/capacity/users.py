@@ -7,11 +7,65 @@ from typing import Any
 
 import numpy as np
 
-from rules.simulation.capacity.arithmetic import ceil_float, compare, float32, round_down, round_up, smaller
-from rules.simulation.capacity.state import app_at, cluster_of, limits_of, queue_at, user_at
+from rules.simulation.capacity.arithmetic import compare, multiply_up, round_down, round_up, smaller
+from rules.simulation.capacity.state import app_at, cluster_of, limits_of, queue_at, user_at, weight_at
 from rules.simulation.compiled import compiled
 
-__all__ = ["count_application", "drop_application", "update_usage_ratio", "update_user_limit", "use"]
+__all__ = [
+    "count_application",
+    "drop_application",
+    "over_user_limit",
+    "set_weights",
+    "sum_weights",
+    "update_usage_ratio",
+    "update_user_limit",
+    "use",
+    "user_limit",
+]
+
+
+@compiled
+def set_weights(state: Any) -> None:
+    """``updateUserWeights``: takes the users' weights from the present configuration."""
+    for row in range(state.users_count):
+        user_at(state, row).weight = weight_at(state, state.configuration * state.users_count + row).weight
+    for q in range(state.queues_count):
+        queue_at(state, q).version += 1
+        sum_weights(state, q)
+
+
+@compiled
+def sum_weights(state: Any, q: int) -> None:
+    """``sumActiveUsersTimesWeights``: floats, added up in the order of a set of names, in which the rows are."""
+    queue = queue_at(state, q)
+    total = np.float32(0)
+    for row in range(queue.first_user, queue.first_user + queue.users):
+        if user_at(state, row).in_sums:
+            total = np.float32(total + np.float32(user_at(state, row).weight))
+    queue.counted_weight = total
+
+
+@compiled
+def user_limit(state: Any, job: int) -> tuple[int, int]:
+    """The leaf's user limit times the weight of the application's user."""
+    app, cluster = app_at(state, job), cluster_of(state)
+    queue, weight = queue_at(state, app.queue), user_at(state, app.user).weight
+    if weight == 1:
+        return queue.limit_memory, queue.limit_vcores
+    limit_m = round_down(int(queue.limit_memory * weight), cluster.step_memory)
+    return limit_m, round_down(int(queue.limit_vcores * weight), cluster.step_vcores)
+
+
+@compiled
+def over_user_limit(state: Any, job: int, freed_m: int, freed_v: int) -> bool:
+    """Whether the application's user uses more than the limit (exactly as much is not more)."""
+    app = app_at(state, job)
+    if not limits_of(state, app.queue).user_limited:
+        return False
+    user = user_at(state, app.user)
+    limit_m, limit_v = user_limit(state, job)
+    held_m, held_v = user.used_memory - freed_m, user.used_vcores - freed_v
+    return bool(compare(cluster_of(state), held_m, held_v, limit_m, limit_v) > 0)
 
 
 @compiled
@@ -58,7 +112,7 @@ def count_application(state: Any, job: int) -> None:
         queue.version += 1
         if not user.in_sums:
             user.in_sums = 1
-            queue.counted_weight = float32(queue.counted_weight + user.weight)
+            sum_weights(state, app.queue)
             queue.counted_memory += user.used_memory
             queue.counted_vcores += user.used_vcores
     if not app.counted:
@@ -81,7 +135,7 @@ def drop_application(state: Any, job: int) -> None:
     queue.version += 1
     if user.in_sums:
         user.in_sums = 0
-        queue.counted_weight = float32(queue.counted_weight - user.weight)
+        sum_weights(state, app.queue)
         queue.counted_memory -= user.used_memory
         queue.counted_vcores -= user.used_vcores
 
@@ -102,8 +156,8 @@ def update_user_limit(state: Any, q: int) -> None:
     base_m, base_v = limit.guaranteed_memory, limit.guaranteed_vcores
     if compare(cluster, base_m, base_v, step_m, step_v) < 0:
         base_m, base_v = step_m, step_v
-    consumed_m = round_up(ceil_float(cluster.memory * queue.usage_ratio), step_m)
-    consumed_v = round_up(ceil_float(cluster.vcores * queue.usage_ratio), step_v)
+    consumed_m = multiply_up(cluster, cluster.memory, queue.usage_ratio, step_m)
+    consumed_v = multiply_up(cluster, cluster.vcores, queue.usage_ratio, step_v)
     current_m, current_v = base_m, base_v
     if compare(cluster, consumed_m, consumed_v, base_m, base_v) >= 0:
         current_m, current_v = consumed_m + step_m, consumed_v + step_v

@@ -9,7 +9,7 @@ from numba.extending import overload
 
 from rules.simulation import hooks
 from rules.simulation.binding import NO_RULE, bind, note_room
-from rules.simulation.compiled import compiled, is_state
+from rules.simulation.compiled import LINKED, compiled, is_state
 from rules.simulation.containers import MARKED
 from rules.simulation.fair.apps import add_app, add_used, let_all_run, remove_app
 from rules.simulation.fair.assign import attempt_scheduling, unreserve
@@ -30,7 +30,7 @@ def _plug(hook: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[.
     """Registers a function of (state, ...) as the Fair Scheduler's implementation of a hook."""
 
     def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
-        @overload(hook, strict=False)
+        @overload(hook, jit_options=dict(LINKED), strict=False)
         def choose(state: Any, *_: Any) -> Callable[..., Any] | None:
             return implementation if is_state(state, FAIR_STATE) else None
 

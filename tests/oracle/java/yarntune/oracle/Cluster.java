@@ -36,6 +36,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptS
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractYarnScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.VirtualClockCapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeUpdateSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.VirtualClockFairScheduler;
 import org.apache.log4j.Level;
@@ -48,6 +49,7 @@ import org.apache.log4j.Logger;
  */
 final class Cluster implements AutoCloseable {
   private static final String MONITORS = YarnConfiguration.RM_SCHEDULER_MONITOR_POLICIES;
+  private static final String ASYNCHRONOUS = "yarn.scheduler.capacity.schedule-asynchronously.enable";
   private static final String LONG_MS = "7200000";
 
   private final boolean fair;
@@ -86,7 +88,13 @@ final class Cluster implements AutoCloseable {
     }
     rm.drainEvents();
     rm.disableDrainEventsImplicitly();
+    if (scheduler instanceof VirtualClockCapacityScheduler own) {
+      own.takeOver();
+    }
     clock = scheduler instanceof VirtualClockFairScheduler own ? own.virtualClock() : new VirtualClock();
+    if (scheduler instanceof VirtualClockFairScheduler own) {
+      own.settleWith(this::settle);
+    }
     if (!fair && preempts()) {
       var monitor = scheduler.getSchedulingMonitorManager().getAvailableSchedulingMonitor();
       ((VirtualClockPreemptionPolicy) monitor.getSchedulingEditPolicy()).drive(clock, this::settle);
@@ -101,17 +109,22 @@ final class Cluster implements AutoCloseable {
     made.set(YarnConfiguration.RM_SCHEDULER,
         (fair ? VirtualClockFairScheduler.class : CapacityScheduler.class).getName());
     made.set("yarn.scheduler.configuration.store.class", "file");
-    made.set("yarn.scheduler.capacity.schedule-asynchronously.enable", "false"); // the default is true from 3.5
+    made.set(ASYNCHRONOUS, "false"); // the default is true from 3.5
     made.set("yarn.scheduler.fair.update-interval-ms", "100000000"); // driven by the virtual clock
     long heartbeatMs = Math.round(theCase.path("node_heartbeat").asDouble(1.0) * 1000);
-    made.set(YarnConfiguration.RM_NM_HEARTBEAT_INTERVAL_MS, Long.toString(heartbeatMs)); // in a time-out of fair's
+    made.set(YarnConfiguration.RM_NM_HEARTBEAT_INTERVAL_MS, Long.toString(heartbeatMs));
     made.set(YarnConfiguration.RM_CONTAINER_ALLOC_EXPIRY_INTERVAL_MS, LONG_MS); // these follow the wall clock
     made.set(YarnConfiguration.RM_NM_EXPIRY_INTERVAL_MS, LONG_MS);
     made.set(YarnConfiguration.RM_AM_EXPIRY_INTERVAL_MS, LONG_MS);
     made.set("yarn.nm.liveness-monitor.expiry-interval-ms", LONG_MS);
     made.set("yarn.am.liveness-monitor.expiry-interval-ms", LONG_MS);
     made.set("yarn.node-attribute.fs-store.root-dir", folder.toUri().toString());
+    // What is skipped after a while without a heartbeat goes by the wall clock.
+    made.set(YarnConfiguration.SCHEDULER_SKIP_NODE_MULTIPLIER, "1000000");
     set(made, theCase.path("conf"));
+    if (!fair && made.getBoolean(ASYNCHRONOUS, false)) {
+      made.set(YarnConfiguration.RM_SCHEDULER, VirtualClockCapacityScheduler.class.getName());
+    }
     if (fair) {
       Files.writeString(allocationFile, theCase.path("allocations").asText("<allocations/>"));
       made.set("yarn.scheduler.fair.allocation.file", allocationFile.toString());
@@ -182,6 +195,16 @@ final class Cluster implements AutoCloseable {
   boolean preempts() {
     return conf.getBoolean(
         fair ? "yarn.scheduler.fair.preemption" : YarnConfiguration.RM_SCHEDULER_ENABLE_MONITORS, false);
+  }
+
+  /** Seconds between rounds of asynchronous scheduling; 0 where containers are given out at heartbeats. */
+  double roundStepS() {
+    return scheduler instanceof VirtualClockCapacityScheduler own ? own.stepS() : 0;
+  }
+
+  /** One round of asynchronous scheduling; returns whether anything came of it. */
+  boolean round() throws InterruptedException {
+    return ((VirtualClockCapacityScheduler) scheduler).round();
   }
 
   /** Waits until the RM has handled all its events. */

@@ -7,14 +7,14 @@ import org.apache.hadoop.yarn.api.records.ContainerId;
 /**
  * Something that happens at a virtual time.
  *
- * @param index node, task, update or attempt, by kind
+ * @param index node, task, update, attempt or round, by kind
  * @param container of a task's end: the container that it runs in
  * @param number order of making, which decides at one time and kind
  */
 record Event(double time, Kind kind, int index, Job job, ContainerId container, long number) {
 
   /** In the order in which events go at equal times. */
-  enum Kind { TASK_END, UPDATE, SUBMISSION, AM_BEAT, NODE_BEAT }
+  enum Kind { TASK_END, UPDATE, SUBMISSION, AM_BEAT, NODE_BEAT, ROUND }
 
   /** The events to come. */
   static final class Queue {

@@ -31,6 +31,7 @@ final class Replay implements AutoCloseable {
   private int left;
   private double now;
   private double nextFairUpdate;
+  private boolean roundIsDue;
 
   Replay(JsonNode theCase) throws Exception {
     this.theCase = theCase;
@@ -103,6 +104,26 @@ final class Replay implements AutoCloseable {
         launchAms();
         events.add(now + nodeBeatS, Kind.NODE_BEAT, event.index(), null, null);
       }
+      case ROUND -> {
+        roundIsDue = cluster.round();
+        launchAms();
+        if (roundIsDue) {
+          events.add((event.index() + 1) * cluster.roundStepS(), Kind.ROUND, event.index() + 1, null, null);
+        }
+      }
+    }
+    if (event.kind() != Kind.NODE_BEAT && event.kind() != Kind.ROUND) {
+      wake();
+    }
+  }
+
+  /** Asynchronous scheduling: the rounds go on, at their next turn, until nothing comes of one. */
+  private void wake() {
+    double step = cluster.roundStepS();
+    if (step > 0 && !roundIsDue) {
+      roundIsDue = true;
+      int number = (int) Math.floor(now / step) + 1;
+      events.add(number * step, Kind.ROUND, number, null, null);
     }
   }
 
