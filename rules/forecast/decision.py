@@ -170,6 +170,8 @@ def decide(
     first = judged.get("beginning", judged["present"])
     loss = policy.most_queue_loss_percent if plan.guarded else None
     flood = flood_case(cluster, jobs)
+    if flood is not None and not survives(flood):
+        flood = None  # the administrator lives with that risk already, and it is not for us to insist
     candidates = tuple(_candidate(name, each, judged["present"], first, loss, flood) for name, each in judged.items())
     evaluations = optimum.evaluations + len(judged) * len(checks)
     chosen, reason = _choose(candidates, policy.least_gain_percent / 100.0)

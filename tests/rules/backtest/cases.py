@@ -23,7 +23,7 @@ CONF: Mapping[str, str | None] = {
 }
 
 
-def busy_case(seed: int = 3, jobs: int = 60, *, executors: bool = False, span_s: float = 900.0) -> Case:
+def busy_case(seed: int = 3, jobs: int = 140, *, executors: bool = False, span_s: float = 900.0) -> Case:
     """Two teams on two nodes, mostly small jobs and a few large ones; their default AM share is what binds."""
     random = np.random.default_rng(seed)
     found = []

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from rules.forecast.decision import Change, Decision, ForecastPlan, decide
 from rules.forecast.flood import bounded_policy, flood_case, survives
-from rules.forecast.observation import ClusterFacts, Observation
+from rules.forecast.observation import ClusterFacts, Observation, SeenContainers
 from rules.model import PropertyChange
 from rules.optimizer.result import Optimum
 from rules.policy import NO_LIMITS, Bounds, Policy, QueuePolicy
@@ -21,10 +22,14 @@ CLUSTER = ClusterFacts("capacity", (Node(8192, 8),) * 2, CONF)
 BUSY = Observation(
     600.0,
     tuple(
-        seen_job(number, 10.0 * number, queue="a" if number % 3 else "b", user=f"u{number % 4}")
-        for number in range(60)
+        seen_job(
+            number, 3.0 * number, queue="a" if number % 3 else "b", user=f"u{number % 4}", end_s=3.0 * number + 14.0,
+            containers=(SeenContainers(1024, 1, (10.0,) * 3),),
+        )
+        for number in range(195)
     ),
 )  # fmt: skip
+"""Two thirds of the cluster are asked for; two application masters of 512 MiB at a time are not enough for queue a."""
 JOBS = tuple(Job(f"j{i}", queue, 0.0, f"u{i}", 512, tasks=(Task(9.0),)) for i, queue in enumerate("abab"))
 
 
@@ -41,8 +46,8 @@ def test_a_clear_gain_is_taken_with_its_reason_and_its_draws() -> None:
     assert found.change.conf == change("0.3", "fifo")
     assert "% better than now, spread" in found.reason
     assert len(found.pairs) == ForecastPlan().check_draws
-    for before, after in found.pairs:
-        assert after.summary.mean_latency_s < before.summary.mean_latency_s
+    before_s, after_s = (np.mean([pair[i].summary.mean_latency_s for pair in found.pairs]) for i in (0, 1))
+    assert after_s < 0.95 * before_s
     assert [each.name for each in found.candidates] == ["present", "search"]
 
 
@@ -64,14 +69,12 @@ def test_what_makes_no_difference_is_left() -> None:
 
 
 def test_the_way_back_to_the_beginning_is_open() -> None:
-    crippled = replace(
-        CLUSTER, conf={**CONF, f"{PREFIX}root.a.maximum-capacity": "50", f"{PREFIX}root.a.state": "RUNNING"}
-    )
-
     def search(draws: Sequence[Case], policy: Policy, seed: int) -> Optimum:
         return optimum(())
 
-    worse = replace(crippled, conf={**crippled.conf, **{f"{PREFIX}root.{q}.user-limit-factor": "0.1" for q in "ab"}})
+    narrow = {f"{PREFIX}root.{queue}.maximum-capacity": "50" for queue in "ab"}
+    narrow |= {f"{PREFIX}root.{queue}.user-limit-factor": "0.2" for queue in "ab"}
+    worse = replace(CLUSTER, conf={**CONF, **narrow})
     found = decide(BUSY, worse, NO_LIMITS, ForecastPlan(), search, beginning=CLUSTER)
     assert found.change is not None
     back = found.change.of(Case(CLUSTER.nodes, (), conf=worse.conf))
