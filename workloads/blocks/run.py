@@ -33,9 +33,9 @@ def run_blocks(blocks: Sequence[Block], calibration: Calibration) -> Iterator[Ra
         YarntuneError: the runner ended early; the message has what it said.
     """
     command = runner_command(calibration)
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as runner:
+    pipe = subprocess.PIPE
+    # In a session of its own: Linux shares the processors among sessions first (sched_autogroup_enabled).
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as runner:
         assert runner.stdin is not None
         assert runner.stdout is not None
         assert runner.stderr is not None

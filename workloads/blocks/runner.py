@@ -5,8 +5,7 @@
 A program of its own that imports nothing but the standard library, so that a container with it starts in 30 ms and
 10 MiB. FOLDER is what :mod:`workloads.blocks.calibration` made. Each line of the input is a block as JSON, each line of
 the output what came of it. The control is closed: what is still due is reckoned from the CPU time that the kernel of
-the operating system has counted for this process, so that start-up, touching memory and the control itself are paid
-from the block's share.
+the operating system has counted for this process, so that the control itself is paid from the block's share.
 """
 
 # Plain open() and os.path: importing pathlib takes a third of the start-up.
@@ -84,7 +83,6 @@ class Memory:
             return
         if self._pages is None:
             self._pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            self._pages.madvise(mmap.MADV_HUGEPAGE)
         elif size != held:
             self._pages.resize(size)
         if size > held:
@@ -102,14 +100,15 @@ def own_resident_bytes() -> int:
 def run_block(kernels: Kernels, memory: Memory, block: dict[str, Any]) -> dict[str, Any]:
     """Runs one block and returns what was measured.
 
-    It ends on time: what a machine with too little CPU time left could not run by then stays undone.
+    Its memory is taken before it begins, as a block that is a hundredth as long as what it stands for has no time to
+    take it. It ends on time: what a machine with too little CPU time left could not run by then stays undone.
     """
+    memory.hold(block["memory_mib"])
     began, cpu_began = time.monotonic_ns(), time.process_time_ns()
     span_ns = block["duration_s"] * 1e9
     ends_ns = began + span_ns
     due_ns = span_ns * block["cores"]
     bursts = int(max(FEWEST_BURSTS, min(due_ns / 1e9 / SHORTEST_BURST_S, span_ns / 1e9 * MOST_BURSTS_PER_S)))
-    memory.hold(block["memory_mib"])
     steps = dict.fromkeys(block["kernels"], 0)
     # Only this sum is needed of the memory's course: a value holds until the next one is read.
     resident_sum = 0.0
