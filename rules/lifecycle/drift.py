@@ -42,8 +42,7 @@ class Drift:
 
 def last_settled(context: Context) -> tuple[int, float, Configuration] | None:
     """The configuration that we left in force last: id of the plan, time, and the configuration; None before."""
-    rows = context.store.plans.list(scheduler=context.cluster.id, states=[state.value for state in SETTLED], limit=1000)
-    latest = max(rows, key=lambda row: (row.updated_at, row.id), default=None)
+    latest = context.store.plans.latest(context.cluster.id, [state.value for state in SETTLED])
     if latest is None:
         return None
     row, plan = load_plan(context, latest.id)

@@ -95,7 +95,7 @@ def record_plan(context: Context, plan: Plan) -> int:
             f"the plan is for the cluster {plan.cluster.id}, and this is {context.cluster.id}",
             "name the same cluster, in the same way, as when it was made (HADOOP_CONF_DIR or YARNTUNE_RM_URL)",
         )
-    for row in context.store.plans.list(scheduler=plan.cluster.id, limit=1000):
+    for row in context.store.plans.made_at(plan.cluster.id, plan.created_at):
         if row.plan.get("digest") == plan.digest:
             return row.id
     return _create(context, plan, PlanState.PROPOSED)

@@ -123,9 +123,7 @@ def _half(journal: Journal, what: str) -> ApplyResult:
 
 def _late_arrival(context: Context) -> ApplyResult | None:
     """A write whose answer was lost and which was given up may have been made later all the same."""
-    states = [state.value for state in (*SETTLED, PlanState.FAILED)]
-    rows = context.store.plans.list(scheduler=context.cluster.id, states=states, limit=_MOST)
-    latest = max(rows, key=lambda row: (row.updated_at, row.id), default=None)
+    latest = context.store.plans.latest(context.cluster.id, [state.value for state in (*SETTLED, PlanState.FAILED)])
     if latest is None or latest.state != PlanState.FAILED.value:
         return None
     row, plan = load_plan(context, latest.id)

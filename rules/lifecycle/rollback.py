@@ -19,8 +19,7 @@ __all__ = ["last_applied", "preview_rollback", "rollback_plan"]
 
 def last_applied(context: Context) -> int | None:
     """The plan that was applied last and not taken back; None where there is none."""
-    rows = context.store.plans.list(scheduler=context.cluster.id, states=[PlanState.APPLIED.value], limit=1000)
-    latest = max(rows, key=lambda row: (row.updated_at, row.id), default=None)
+    latest = context.store.plans.latest(context.cluster.id, [PlanState.APPLIED.value])
     return None if latest is None else latest.id
 
 

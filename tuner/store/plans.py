@@ -76,6 +76,26 @@ class PlanRepository:
         with self._database.read() as connection:
             return [from_row(Plan, row) for row in connection.execute(query)]
 
+    def latest(self, scheduler: str, states: Collection[str]) -> Plan | None:
+        """The plan of a cluster that came into one of some states last; None where there is none."""
+        query = (
+            sa.select(plan)
+            .where(plan.c.scheduler == scheduler, plan.c.state.in_([*states]))
+            .order_by(plan.c.updated_at.desc(), plan.c.id.desc())
+            .limit(1)
+        )
+        with self._database.read() as connection:
+            row = connection.execute(query).one_or_none()
+        return None if row is None else from_row(Plan, row)
+
+    def made_at(self, scheduler: str, created_at: float) -> builtins.list[Plan]:
+        """The plans of a cluster that were made at just that time."""
+        query = (
+            sa.select(plan).where(plan.c.scheduler == scheduler, plan.c.created_at == created_at).order_by(plan.c.id)
+        )
+        with self._database.read() as connection:
+            return [from_row(Plan, row) for row in connection.execute(query)]
+
     def transitions(self, plan_id: int) -> builtins.list[PlanTransition]:
         """Every step of a plan, oldest first."""
         query = sa.select(plan_transition).where(plan_transition.c.plan_id == plan_id).order_by(plan_transition.c.id)

@@ -234,6 +234,16 @@ class TestPlans:
             store.plans.create(NewPlan(scheduler=scheduler, state=state, plan={}, created_at=NOW, created_by="a"))
         assert [plan.id for plan in store.plans.list()] == [3, 2, 1]
         assert [plan.id for plan in store.plans.list(scheduler="rm1", states=["APPLIED"])] == [1]
+        step = PlanTransition(plan_id=1, from_state="APPLIED", to_state="BACK", at=NOW + 5, who="a")
+        assert store.plans.transition(step)
+        last = store.plans.latest("rm1", ["BACK", "APPLIED", "PROPOSED"])
+        assert last is not None
+        assert last.id == 1, "the one that changed last, not the newest"
+        assert store.plans.latest("rm1", ["GONE"]) is None
+        assert [plan.id for plan in store.plans.made_at("rm1", NOW)] == [
+            plan.id for plan in store.plans.list(scheduler="rm1")[::-1]
+        ]
+        assert store.plans.made_at("rm1", NOW + 1) == []
         assert [plan.id for plan in store.plans.list(limit=1, before_id=3)] == [2]
 
 
