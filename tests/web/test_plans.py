@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from flask.testing import FlaskClient
 
 from rules.lifecycle.result import ApplyResult, Outcome
 from rules.lifecycle.states import PlanState
 from tests.web.conftest import Person
+from tests.web.seed import NOW
 from tuner.errors import YarnError
+from tuner.store import AuditRow
+from tuner.store.history_records import ApplicationRecord, Collection
 from web.plan_changes import PlanChanges
 from web.state import WebState
 
@@ -113,6 +117,36 @@ def test_a_cluster_that_is_not_there_is_said_so(
     assert "It could not be done" in page
     assert "the ResourceManager does not answer" in page
     assert "cannot be read now" in operator.client.get("/plans/2/rollback").text
+
+
+def test_what_was_predicted_is_held_against_what_came_of_it(filled: WebState, client: FlaskClient) -> None:
+    """A forecast plan of which the time is over, and two applications that ended in it."""
+    store, plan = filled.store, filled.store.plans.get(2)
+    assert plan is not None
+    store.audit.append(
+        AuditRow(at=NOW, who="d", action="forecast-plan", subject="plan 2", outcome="done", detail={"span_s": 3600.0})
+    )
+    records = [
+        ApplicationRecord(
+            cluster=plan.scheduler,
+            application_id=f"application_1_{i}",
+            name="x",
+            user="u",
+            queue="root.prod.etl",
+            type="SPARK",
+            state="FINISHED",
+            submitted_at=plan.created_at + 10,
+            seen_at=NOW,
+            finished_at=plan.created_at + 10 + latency_s,
+        )
+        for i, latency_s in enumerate((300.0, 500.0))
+    ]
+    made = Collection(cluster=plan.scheduler, at=NOW, rm_started_at=1.0, new_applications=0, open_applications=0)
+    store.history.record(made, records, ())
+    rows = {row["queue"]: row for row in client.get("/plans/2?format=json").get_json()["effects"]}
+    assert rows["all"]["measured_s"] == rows["root.prod.etl"]["measured_s"] == 400.0
+    assert rows["root.ds"]["measured_s"] is None
+    assert client.get("/plans/1?format=json").get_json()["effects"][0]["measured_s"] is None, "that was not forecast"
 
 
 def test_one_change_at_a_time(

@@ -62,8 +62,15 @@ def _row(found: Plan) -> dict[str, Any]:
     }
 
 
-def plan(store: Store, found: Plan) -> View:
-    """Everything of one plan."""
+def plan(store: Store, found: Plan, measured: Mapping[str, float] | None = None, why_not: str = "") -> View:
+    """Everything of one plan.
+
+    Args:
+        store: the store.
+        found: the plan.
+        measured: mean latency in seconds by queue, as it came out; None where it cannot be told.
+        why_not: why it cannot, or what to take into account.
+    """
     body = found.plan
     steps = store.plans.transitions(found.id)
     changes = [dict(each) for each in body.get("changes", ())]
@@ -85,8 +92,9 @@ def plan(store: Store, found: Plan) -> View:
         "can_apply": found.state == PlanState.PROPOSED,
         "can_roll_back": found.state == PlanState.APPLIED,
         "summary": _summary(changes),
+        "measured_note": why_not,
     }
-    effects = _effects_table(body.get("effects", ()), steps)
+    effects = _effects_table(body.get("effects", ()), {} if measured is None else measured)
     tables = (_changes_table(changes), _findings_table(findings), effects, _steps_table(steps))
     return View("plan", f"Plan {found.id}", values, tables, (_effects_chart(effects),))
 
@@ -118,8 +126,7 @@ def _findings_table(findings: Sequence[Mapping[str, Any]]) -> Table:
     return Table("findings", "What the checks say", columns, findings, "The checks have nothing to say against it.")
 
 
-def _effects_table(effects: Sequence[Mapping[str, Any]], steps: Sequence[PlanTransition]) -> Table:
-    measured = _measured(steps)
+def _effects_table(effects: Sequence[Mapping[str, Any]], measured: Mapping[str, float]) -> Table:
     columns = (
         Column("queue", "Queue"),
         Column("jobs", "Jobs", "number"),
@@ -146,15 +153,6 @@ def _effects_table(effects: Sequence[Mapping[str, Any]], steps: Sequence[PlanTra
         for each in effects
     ]
     return Table("effects", "Predicted against measured", columns, rows, "Nothing could be estimated for this plan.")
-
-
-def _measured(steps: Sequence[PlanTransition]) -> dict[str, float]:
-    """The mean latencies that were measured after it was applied, by queue; nothing before that."""
-    for step in reversed(steps):
-        found = step.detail.get("measured")
-        if isinstance(found, Mapping):
-            return {str(queue): float(value) for queue, value in found.items() if isinstance(value, (int, float))}
-    return {}
 
 
 def _steps_table(steps: Sequence[PlanTransition]) -> Table:

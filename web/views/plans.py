@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
@@ -16,6 +17,7 @@ from web.changes import audited, reason
 from web.errors import Refused, not_found
 from web.parameters import optional_whole, words
 from web.plan_changes import Kind
+from web.queries.measured import judge_plan
 from web.queries.plans import plan as plan_view
 from web.queries.plans import plans
 from web.respond import respond
@@ -33,7 +35,10 @@ def index() -> Response:
 @pages.get("/plans/<int:plan_id>")
 def plan(plan_id: int) -> Response:
     """One plan."""
-    view = plan_view(web().store, find_plan(plan_id))
+    found = find_plan(plan_id)
+    outcome = judge_plan(web().store, found, now=time.time())
+    measured = None if outcome is None else {each.queue: each.measured_s for each in outcome.queues}
+    view = plan_view(web().store, found, measured, "" if outcome is None else outcome.why)
     return respond(replace(view, extra={"change": web().plan_changes.of(plan_id)}))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -19,6 +21,7 @@ from workloads.trace import Case
 pages = Blueprint("whatif", __name__)
 LIVE = "live"
 """The name under which the live cluster is a case; no file can have it."""
+_LIVE_SPAN_S = 1800.0
 
 
 @pages.get("/what-if")
@@ -69,13 +72,31 @@ def upload() -> ResponseReturnValue:
 
 
 def case_names() -> list[str]:
-    """The cases there are."""
-    return web().cases.names()
+    """The cases there are; the live cluster first, where it was seen."""
+    seen = web().cluster.state(now=time.time()).reading is not None
+    return [*([LIVE] if seen else []), *web().cases.names()]
 
 
 def get_case(name: str) -> Case:
     """One case, by name."""
-    return web().cases.get(name)
+    return live_case() if name == LIVE else web().cases.get(name)
+
+
+def live_case() -> Case:
+    """What runs and waits on the live cluster, and arrivals of the next half hour as those of late; the rest is drawn.
+
+    Raises:
+        Refused: 409 where the cluster was not seen yet.
+        YarnError: its configuration cannot be seen.
+    """
+    from rules.daemon.observe import observe_live
+    from rules.forecast.draw import draw_cases
+
+    reading = web().cluster.state(now=time.time()).reading
+    if reading is None:
+        raise Refused(409, "the cluster was not seen yet", "look at the page of the queues, which says why")
+    seen, facts = observe_live(reading.cluster)
+    return draw_cases(seen, facts, draws=1, seed=0, span_s=_LIVE_SPAN_S)[0]
 
 
 def changes_of(properties: dict[str, str]) -> dict[str, str]:
