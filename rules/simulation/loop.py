@@ -52,9 +52,7 @@ def _play_each_alone(state: Any) -> None:
         span = state.horizon_alone - job.submit
         beats = max(math.ceil((state.now - job.submit) / state.node_beat_s), 0)
         job.submit += beats * state.node_beat_s
-        idle = max(math.floor((job.submit - state.now) / state.node_beat_s) - 1, 0) * state.node_beat_s
-        for node_row in range(state.nodes_count):
-            node_at(state, node_row).next_beat += idle
+        state.beat_shift_s += max(math.floor((job.submit - state.now) / state.node_beat_s) - 1, 0) * state.node_beat_s
         state.horizon = job.submit + span
         state.next_submission = job_row
         state.submissions_end = job_row + 1
@@ -71,7 +69,7 @@ def _play(state: Any) -> None:
         time, kind = _next_event(state)
         if time > state.horizon:
             return
-        if kind == _NODE_BEAT and state.rests != 0 and _is_quiet(state):
+        if kind == _NODE_BEAT and (state.rests != 0 or state.alone != 0) and _is_quiet(state):
             _rest(state, state.horizon)
             continue
         state.now = time
@@ -107,7 +105,7 @@ def _node_beat(state: Any) -> None:
     hooks.node_beat(state, node_row)
     if state.launched > 0:
         launch_ams(state)
-    node_at(state, node_row).next_beat = state.now + state.node_beat_s
+    node_at(state, node_row).next_beat = state.now + state.node_beat_s - state.beat_shift_s
 
 
 @compiled
@@ -117,6 +115,8 @@ def _is_quiet(state: Any) -> bool:
         return False
     if state.outstanding == 0 and state.reserved_nodes == 0:
         return True
+    if state.rests == 0:
+        return False
     return bool(state.quiet_version == state.version and state.quiet_beats > state.nodes_count)
 
 
@@ -124,9 +124,15 @@ def _is_quiet(state: Any) -> bool:
 def _rest(state: Any, horizon: float) -> None:
     """Lets the nodes beat without looking at them, until something else happens: nothing would come of it."""
     until, _ = _next_other_event(state)
+    if state.alone != 0:
+        left_s = min(until, horizon) - node_at(state, state.next_node).next_beat - state.beat_shift_s
+        rounds = left_s / state.node_beat_s
+        if rounds > 2:
+            state.beat_shift_s += (math.floor(rounds) - 1) * state.node_beat_s
     while True:
         node = node_at(state, state.next_node)
-        if node.next_beat >= until or node.next_beat > horizon:
+        beat = node.next_beat + state.beat_shift_s
+        if beat >= until or beat > horizon:
             return
         node.next_beat += state.node_beat_s
         state.next_node = state.next_node + 1 if state.next_node + 1 < state.nodes_count else 0
@@ -147,7 +153,7 @@ def _am_beat(state: Any) -> None:
 def _next_event(state: Any) -> tuple[float, int]:
     """The time and kind of the next event: the earliest, and of equals the first kind."""
     time, kind = _next_other_event(state)
-    beat = node_at(state, state.next_node).next_beat
+    beat = node_at(state, state.next_node).next_beat + state.beat_shift_s
     if beat < time:
         time, kind = beat, _NODE_BEAT
     if state.next_round < time:

@@ -90,9 +90,10 @@ CORE_COUNTERS = (
 )
 """``version`` changes with everything that could make a node's beat come out differently. ``rests``: whether beats may
 be left out while it stays the same, which a scheduler says that does nothing by the clock.
-``outstanding``: containers asked for and not granted, AMs included.
+``outstanding``: containers asked for and not granted, AMs included. ``beat_shift_s``: to be added to the times of all
+nodes' next beats; only jobs that run alone let whole rounds of beats pass at once.
 ``tracked``: whether every container has a row of its own, because containers may be killed."""
-CORE_FLOATS = "now horizon node_beat_s am_beat_s full_since full_s horizon_alone next_round"
+CORE_FLOATS = "beat_shift_s now horizon node_beat_s am_beat_s full_since full_s horizon_alone next_round"
 
 job_at = rows("jobs", CORE_TABLES["jobs"])
 ask_at = rows("asks", CORE_TABLES["asks"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, cast
 
-from rules.simulation.binding import bind
+import numpy as np
+
+from rules.simulation.binding import bind, enter
 from rules.simulation.compiled import compiled
 from rules.simulation.fair.order import is_older
 from rules.simulation.fair.reasons import MAX_RUNNING_APPS, UPDATE_STEP, USER_MAX_RUNNING_APPS
@@ -19,9 +21,13 @@ from rules.simulation.fair.state import (
     running_at,
     user_at,
     waiting_at,
+    wanting_at,
 )
 
-__all__ = ["add_app", "add_used", "let_all_run", "remove_app"]
+__all__ = ["add_app", "add_used", "let_all_run", "remove_app", "want", "want_nothing"]
+
+ALL_QUEUES: Final = cast(int, np.int64(0))
+"""The one gate, which is never closed: while no node has room, all that run wait for that."""
 
 
 @compiled
@@ -34,6 +40,31 @@ def add_used(state: Any, q: int, memory: int, vcores: int) -> None:
         queue.used_memory += memory
         queue.used_vcores += vcores
         q = queue.parent
+
+
+@compiled
+def want(state: Any, job: int) -> None:
+    """Puts an application on the list of those that ask for something, if it does and runs."""
+    app = app_at(state, job)
+    if app.place > 0 or app.standing != RUNNABLE or (app.pending_memory <= 0 and app.pending_vcores <= 0):
+        return
+    queue = queue_at(state, app.queue)
+    wanting_at(state, queue.first_app + queue.wanting).row = job
+    queue.wanting += 1
+    app.place = queue.wanting
+
+
+@compiled
+def want_nothing(state: Any, job: int) -> None:
+    """Takes it off the list; the last one gets its place."""
+    app, queue = app_at(state, job), queue_at(state, app_at(state, job).queue)
+    if app.place == 0:
+        return
+    last = wanting_at(state, queue.first_app + queue.wanting - 1).row
+    wanting_at(state, queue.first_app + app.place - 1).row = last
+    app_at(state, last).place = app.place
+    app.place = 0
+    queue.wanting -= 1
 
 
 @compiled
@@ -62,6 +93,7 @@ def remove_app(state: Any, job: int) -> None:
         _drop_waiting(state, job)
         return
     queue = queue_at(state, app.queue)
+    want_nothing(state, job)
     for place in range(queue.first_app, queue.first_app + queue.running):
         if running_at(state, place).row == job:
             running_at(state, place).row = running_at(state, queue.first_app + queue.running - 1).row
@@ -103,6 +135,9 @@ def _run(state: Any, job: int) -> None:
     state.listings += 1
     app.listed = state.listings
     bind(state, job, UPDATE_STEP)
+    enter(state, job, ALL_QUEUES)
+    state.loosened += 1
+    want(state, job)
     user_at(state, app.user).running += 1
     _count_running(state, app.queue, 1)
 

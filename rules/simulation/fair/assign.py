@@ -10,15 +10,15 @@ import numpy as np
 from rules.simulation.binding import NO_RULE, bind
 from rules.simulation.compiled import compiled
 from rules.simulation.containers import next_number
-from rules.simulation.fair.apps import add_used
+from rules.simulation.fair.apps import add_used, want_nothing
 from rules.simulation.fair.held import has_claim, put_on_node, serve_claim
 from rules.simulation.fair.order import goes_before, make_heap, pop_heap
 from rules.simulation.fair.reasons import AM_SHARE, HEARTBEAT, MAX_SHARE, NO_ROOM, ORDER_FAIR, WEIGHT
-from rules.simulation.fair.state import DRF, UNORDERED, app_at, cluster_of, heap_at, plan_of, queue_at, running_at
+from rules.simulation.fair.state import DRF, UNORDERED, app_at, cluster_of, heap_at, plan_of, queue_at, wanting_at
 from rules.simulation.jobs import grant
 from rules.simulation.tables import ask_at, job_at, node_at
 
-__all__ = ["ASSIGNED", "assign_to_app", "attempt_scheduling", "is_below", "is_over_am_share", "unreserve"]
+__all__ = ["ASSIGNED", "assign_to_app", "attempt_scheduling", "is_below", "is_large", "is_over_am_share", "unreserve"]
 
 # What an assignment comes to.
 NOTHING, ASSIGNED, RESERVED = range(3)
@@ -118,12 +118,10 @@ def _assign_in_leaf(state: Any, q: int, node_row: int) -> int:
     queue, policy = queue_at(state, q), plan_of(state, q).policy
     order = NO_RULE if policy == UNORDERED else ORDER_FAIR + policy
     best = -1
-    for place in range(queue.first_app, queue.first_app + queue.running):
-        job = running_at(state, place).row
+    for place in range(queue.first_app, queue.first_app + queue.wanting):
+        job = wanting_at(state, place).row
         app = app_at(state, job)
-        wants = app.demand_memory != app.used_memory or app.demand_vcores != app.used_vcores
-        # One that asks for nothing gets nothing.
-        if not wants or (app.pending_memory <= 0 and app.pending_vcores <= 0):
+        if app.demand_memory == app.used_memory and app.demand_vcores == app.used_vcores:
             continue
         if best >= 0 and not goes_before(state, policy, job, best):
             bind(state, job, order)
@@ -136,6 +134,7 @@ def _assign_in_leaf(state: Any, q: int, node_row: int) -> int:
     if best < 0:
         return NOTHING
     outcome = assign_to_app(state, best, node_row)
+    queue.last_served = best
     app = app_at(state, best)
     bind(state, best, HEARTBEAT if app.pending_memory > 0 or app.pending_vcores > 0 else NO_RULE)
     return int(outcome)
@@ -143,17 +142,15 @@ def _assign_in_leaf(state: Any, q: int, node_row: int) -> int:
 
 @compiled
 def _tell_siblings(state: Any, q: int) -> None:
-    """A queue was served: what is left of the heaps on the way up waits because of the queues' shares."""
+    """A queue was served: whom the others served last waits because of the queues' shares."""
     while q > 0:
         q = queue_at(state, q).parent
         begin = state.jobs_count + queue_at(state, q).first_child
         for i in range(queue_at(state, q).left):
             sibling = queue_at(state, heap_at(state, begin + i).row)
-            if sibling.children == 0:
-                for place in range(sibling.first_app, sibling.first_app + sibling.running):
-                    job = running_at(state, place).row
-                    if app_at(state, job).pending_memory > 0:
-                        bind(state, job, WEIGHT)
+            job = sibling.last_served
+            if sibling.children == 0 and job >= 0 and app_at(state, job).pending_memory > 0:
+                bind(state, job, WEIGHT)
 
 
 @compiled
@@ -236,6 +233,11 @@ def _allocate(state: Any, job: int, ask_row: int, node_row: int, number: int) ->
     app.pending_vcores -= ask.vcores
     app.used_memory += ask.memory
     app.used_vcores += ask.vcores
+    if app.pending_memory <= 0 and app.pending_vcores <= 0:
+        want_nothing(state, job)
+    app.large -= is_large(state, ask)
+    if ask.pending == 1:  # the next size has its turn
+        state.loosened += 1
     add_used(state, app.queue, ask.memory, ask.vcores)
     state.assigned_memory += ask.memory
     state.assigned_vcores += ask.vcores
@@ -260,6 +262,13 @@ def is_below(state: Any, policy: int, memory: int, vcores: int, than_memory: int
     cluster = cluster_of(state)
     share = max(memory / cluster.memory, vcores / cluster.vcores)
     return bool(share < max(than_memory / cluster.memory, than_vcores / cluster.vcores))
+
+
+@compiled
+def is_large(state: Any, ask: Any) -> int:
+    """Whether a container might be reserved for, whatever the policy; 0 or 1."""
+    cluster = cluster_of(state)
+    return 1 if ask.memory >= cluster.reservation_memory or ask.vcores >= cluster.reservation_vcores else 0
 
 
 @compiled
@@ -304,6 +313,7 @@ def unreserve(state: Any, node_row: int) -> None:
     node = node_at(state, node_row)
     app_at(state, node.reserved_by).reservations -= 1
     node.reserved_by = -1
+    state.loosened += 1
     state.version += 1
 
 

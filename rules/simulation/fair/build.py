@@ -105,10 +105,26 @@ def build_fair_memory(
         for u, user in enumerate(layout.users):
             limit = plan.limits.get("max-running-apps", f"user:{user}")
             users[i * len(layout.users) + u]["most_apps"] = limit["max_apps"] if limit else UNBOUNDED
+    if not _any_large(core["asks"], clusters):
+        clusters["reserve"] = 0
     tables = {"clusters": clusters, "plans": queues, "user_plans": users}
     rows = {path: row for row, path in enumerate(layout.paths)}
     leaves = [rows[path] for path in made_leaves]
-    return make_memory(case, core, tables, layout.parents, layout.ranks, leaves, app_queues, app_users)
+    am_asks = core["asks"][core["jobs"]["am_ask"]]
+    unlimited = bool((queues["most_memory"] == UNBOUNDED).all() and (queues["most_vcores"] == _MOST_VCORES).all())
+    full_alike = unlimited and not _any_large(am_asks, clusters)
+    return make_memory(case, core, tables, layout.parents, layout.ranks, leaves, full_alike, app_queues, app_users)
+
+
+def _any_large(asks: Table, clusters: Table) -> bool:
+    """Whether any container of the case is large enough for a reservation; if none is, full nodes need no look."""
+    for row in clusters:
+        memory = -(-asks["memory"] // max(row["increment_memory"], 1)) * max(row["increment_memory"], 1)
+        vcores = -(-asks["vcores"] // max(row["increment_vcores"], 1)) * max(row["increment_vcores"], 1)
+        memory, vcores = np.maximum(memory, row["minimum_memory"]), np.maximum(vcores, row["minimum_vcores"])
+        if ((memory >= row["reservation_memory"]) | (vcores >= row["reservation_vcores"])).any():
+            return True
+    return False
 
 
 def _fill_cluster(clusters: Table, i: int, limits: Limits) -> None:

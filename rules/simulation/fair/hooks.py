@@ -11,8 +11,8 @@ from rules.simulation import hooks
 from rules.simulation.binding import NO_RULE, bind, note_room
 from rules.simulation.compiled import LINKED, compiled, is_state
 from rules.simulation.containers import MARKED
-from rules.simulation.fair.apps import add_app, add_used, let_all_run, remove_app
-from rules.simulation.fair.assign import attempt_scheduling, unreserve
+from rules.simulation.fair.apps import add_app, add_used, let_all_run, remove_app, want
+from rules.simulation.fair.assign import attempt_scheduling, is_large, unreserve
 from rules.simulation.fair.held import drop_claims, take_off_node
 from rules.simulation.fair.preemption import kill_marked, look_for_starved, milliseconds, serve_claims
 from rules.simulation.fair.reasons import UPDATE_STEP
@@ -118,8 +118,11 @@ def asked(state: Any, job: int, ask: int, more: int) -> None:
     row = ask_at(state, ask)
     app_at(state, job).pending_memory += more * row.memory
     app_at(state, job).pending_vcores += more * row.vcores
+    app_at(state, job).large += more * is_large(state, row)
+    state.loosened += is_large(state, row)
     if app_at(state, job).standing == RUNNABLE:
         bind(state, job, UPDATE_STEP)
+        want(state, job)
     state.changed = 1
 
 
@@ -141,6 +144,8 @@ def release(state: Any, job: int, ask: int, node: int, container: int) -> None:
     host.free_vcores += row.vcores
     app.used_memory -= row.memory
     app.used_vcores -= row.vcores
+    if app.large > 0:
+        state.loosened += 1
     add_used(state, app.queue, -row.memory, -row.vcores)
     state.free_memory = cluster_of(state).memory - queue_at(state, 0).used_memory
     state.free_vcores = cluster_of(state).vcores - queue_at(state, 0).used_vcores
@@ -171,7 +176,8 @@ def _remove_attempt(state: Any, job: int) -> None:
     remove_app(state, job)
     for ask in range(job_at(state, job).am_ask, job_at(state, job).ask_end):
         ask_at(state, ask).pending = 0
-    app_at(state, job).pending_memory = app_at(state, job).pending_vcores = 0
+    app_at(state, job).pending_memory = app_at(state, job).pending_vcores = app_at(state, job).large = 0
+    state.loosened += 1
     bind(state, job, NO_RULE)
     state.changed = 1
 
@@ -184,18 +190,33 @@ def node_beat(state: Any, node: int) -> None:
     if here.idle_version == state.version:
         return
     before = state.version
-    note_room(state, node, here.free_memory >= cluster.minimum_memory and here.free_vcores >= cluster.minimum_vcores)
+    room = here.free_memory >= cluster.minimum_memory and here.free_vcores >= cluster.minimum_vcores
+    note_room(state, node, room)
+    full = not room and state.claims == 0 and here.reserved_by < 0
+    if full and (not cluster.reserve or (state.full_alike and _is_like_the_last_full_one(state, here))):
+        here.idle_version = before
+        return
     if state.claims > 0:
         serve_claims(state, node)
     attempt_scheduling(state, node)
     if state.version == before:
         here.idle_version = before
+        if full:
+            state.full_version, state.full_memory, state.full_vcores = state.loosened, here.memory, here.vcores
+
+
+@compiled
+def _is_like_the_last_full_one(state: Any, node: Any) -> bool:
+    """Whether the last full node that was looked at in vain was as large, and nothing has been loosened since."""
+    as_large = node.memory == state.full_memory and node.vcores == state.full_vcores
+    return bool(as_large and state.full_version == state.loosened)
 
 
 @_plug(hooks.reconfigure)
 def reconfigure(state: Any, update_row: int) -> None:
     """The allocation file is read again; of yarn-site only the maximum allocation is."""
     state.configuration = update_row + 1
+    state.loosened += 1
     let_all_run(state)
     update(state)
     if cluster_of(state).preempt:

@@ -56,6 +56,7 @@ def look_for_starved(state: Any) -> None:
         return
     now_ms = milliseconds(state.now)
     state.version += 1
+    state.loosened += 1
     for i in range(state.leaves_count):
         _update_starved(state, leaf_at(state, i).row, now_ms)
     while state.starving > 0:
@@ -407,6 +408,7 @@ def serve_claims(state: Any, node_row: int) -> None:
         while memory > 0 or vcores > 0:
             state.assigned_memory = 0
             state.assigned_vcores = 0
+            state.loosened += 1
             if is_over_am_share(state, job) or assign_to_app(state, job, node_row) != ASSIGNED:
                 break
             memory = max(memory - state.assigned_memory, 0)

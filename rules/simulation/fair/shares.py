@@ -49,6 +49,7 @@ def update(state: Any) -> None:
     state.free_vcores = cluster_of(state).vcores - queue_at(state, 0).used_vcores
     state.changed = 0
     state.version += 1
+    state.loosened += 1
 
 
 @compiled

@@ -42,6 +42,7 @@ __all__ = [
     "starved_at",
     "user_at",
     "waiting_at",
+    "wanting_at",
 ]
 
 # Scheduling policies; UNORDERED is what is left where no rule gives an order: by name and by age.
@@ -71,7 +72,7 @@ FAIR_TABLES: Mapping[str, np.dtype[Any]] = {
     # A row for each queue, parents before children and children of one parent together: what it holds, demands, is due.
     "queues": columns(
         "parent rank first_child children first_app running apps used_memory used_vcores demand_memory demand_vcores "
-        "share_memory share_vcores am_memory am_vcores left gathered at_min_share_ms",
+        "share_memory share_vcores am_memory am_vcores left gathered at_min_share_ms wanting last_served",
         "held_mib_s held_since",
     ),
     "users": columns("running"),
@@ -80,10 +81,11 @@ FAIR_TABLES: Mapping[str, np.dtype[Any]] = {
         "queue user standing am_running am_memory am_vcores used_memory used_vcores demand_memory demand_vcores "
         "share_memory share_vcores pending_memory pending_vcores reservations fair_starved_memory fair_starved_vcores "
         "min_starved_memory min_starved_vcores at_fair_share_ms next_check_ms in_line marked_memory marked_vcores "
-        "chosen_memory chosen_vcores start_ms listed",
+        "chosen_memory chosen_vcores start_ms listed place large",
         "weight",
     ),
     "running": _LIST,  # runnable applications of each leaf, from its ``first_app`` on
+    "wanting": _LIST,  # those of them that ask for something, in no order; their ``place`` is counted from 1
     "waiting": _LIST,  # applications that may not run yet, of all queues, oldest first
     # Room for sorting while assigning: stretches as in ``running``, then (from row ``jobs_count`` on) one for the
     # children of each queue.
@@ -103,15 +105,22 @@ FAIR_TABLES: Mapping[str, np.dtype[Any]] = {
 FAIR_STATE = state_columns(
     {**CORE_TABLES, **FAIR_TABLES},
     f"{CORE_COUNTERS} fair_scheduler configuration free_memory free_vcores changed waiting_apps assigned_memory "
-    "assigned_vcores claims first_kill kills starving clock_ms listings",
+    "assigned_vcores claims first_kill kills starving clock_ms listings full_alike loosened full_version full_memory "
+    "full_vcores",
     f"{CORE_FLOATS} next_step",
 )
-"""``free_memory``, ``free_vcores``: as the metrics of root have them; ``changed``: anything since the last update."""
+"""``free_memory``, ``free_vcores``: as the metrics of root have them; ``changed``: anything since the last update.
+
+``full_alike``: whether all full nodes of one size are alike, since all that can happen there is a reservation for a
+large container, and no maximum and no limit of AMs has a say in it. Then ``loosened`` changes with all that could make
+one possible, and a full node needs no look where it is ``full_version``, at which another one had none.
+"""
 
 queue_at = rows("queues", FAIR_TABLES["queues"])
 user_at = rows("users", FAIR_TABLES["users"])
 app_at = rows("apps", FAIR_TABLES["apps"])
 running_at = rows("running", _LIST)
+wanting_at = rows("wanting", _LIST)
 waiting_at = rows("waiting", _LIST)
 heap_at = rows("heap", _LIST)
 held_at = rows("held", FAIR_TABLES["held"])
@@ -151,6 +160,7 @@ def make_memory(
     parents: list[int],
     ranks: list[int],
     leaves: list[int],
+    full_alike: bool,
     app_queues: NDArray[np.int64],
     app_users: NDArray[np.int64],
 ) -> Memory:
@@ -163,12 +173,13 @@ def make_memory(
         parents: for each queue the row of its parent, -1 for root; parents before children, siblings together.
         ranks: for each queue its place in the order of full names.
         leaves: rows of the leaves in the order of their making.
+        full_alike: whether full nodes of one size are alike (see :data:`FAIR_STATE`).
         app_queues: for each job the row of its leaf, or minus the reason for which it is refused.
         app_users: for each job the row of its user.
     """
     jobs, count = len(app_queues), len(parents)
     queues, apps = make_table(FAIR_TABLES["queues"], count), make_table(FAIR_TABLES["apps"], jobs)
-    queues["parent"], queues["rank"] = parents, ranks
+    queues["parent"], queues["rank"], queues["last_served"] = parents, ranks, -1
     parent_rows = np.array(parents)
     first_app = 0
     for q in range(count):
@@ -189,6 +200,7 @@ def make_memory(
         "users": make_table(FAIR_TABLES["users"], users),
         "apps": apps,
         "running": make_table(_LIST, jobs),
+        "wanting": make_table(_LIST, jobs),
         "waiting": make_table(_LIST, jobs),
         "heap": make_table(_LIST, jobs + count),
         **_preemption_tables(core, leaves if preempts else []),
@@ -200,6 +212,7 @@ def make_memory(
         plans["clusters"][0]["vcores"],
     )
     memory.state["changed"] = 1
+    memory.state["full_alike"], memory.state["full_version"] = full_alike, -1
     return memory
 
 
