@@ -113,7 +113,7 @@ def _best_allowed(search: Search, whole: Whole, space: Space, policy: Policy) ->
     least = present.cost * (1.0 - policy.least_gain_percent / 100.0)
     checked = 0
     for candidate, score in sorted(search.ranking, key=lambda item: (item[1].rank, _changed(item[0], space.present))):
-        if candidate == space.present or checked >= _MOST_CHECKED:
+        if score.rank >= present.rank or checked >= _MOST_CHECKED:
             break
         if score.refused or score.excess > 0 or (score.unfinished == present.unfinished and score.cost > least):
             continue

@@ -28,7 +28,7 @@ _EXPLORED = 0.2
 """Of the effort: candidates drawn from the whole space."""
 _STARTS, _PROBED = 3, 0.12
 """How many are refined, and the part of the remaining effort that each gets before only the best goes on."""
-_TOLERANCE, _RETURNS = 0.02, 0.02
+_TOLERANCE, _RETURNS = 0.03, 0.02
 """How much worse a step may be at first, and how often a walk goes back to its best."""
 _RESERVED = 0.1
 """Of the effort: to take back changes that bring nothing."""
@@ -75,7 +75,7 @@ class Search:
 
     def run(self) -> None:
         """Searches until nothing is left to try, or the effort is spent."""
-        if not self._space.knobs:
+        if not self._space.knobs or not any(case.jobs for case in self._whole.draws):
             return
         self._try_presets()
         for _ in range(_MOST_ROUNDS):

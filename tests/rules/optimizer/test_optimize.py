@@ -77,6 +77,16 @@ def test_a_cluster_without_contention_is_left_as_it_is() -> None:
     assert found.conf == {}
 
 
+def test_without_jobs_there_is_nothing_to_find() -> None:
+    found = search(contended(CONFIGURATIONS["percent"], ["root.a"], jobs=0))
+    assert not found.found
+    assert found.evaluations == 1
+
+
+def test_gains_below_the_least_that_pays_are_not_proposed() -> None:
+    assert not search(case_of("percent"), Policy(least_gain_percent=99)).found
+
+
 def test_a_queue_that_counts_more_is_served_better() -> None:
     case = case_of("percent")
     favoured = Policy(queues={"root.c": QueuePolicy(weight=50)}, most_queue_loss_percent=None)

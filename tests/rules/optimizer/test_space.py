@@ -154,11 +154,19 @@ def test_the_fair_file_keeps_all_but_the_values_and_means_what_was_simulated(see
     assert dict(written.user_max_apps) == dict(simulated.user_max_apps)
 
 
-def test_a_queue_is_left_with_a_core_and_a_container() -> None:
-    space = space_of("percent", False)
-    floor = space.floor("root.a")
-    assert floor >= 1 / 24
-    assert space.normal([*(98.0, 1.0, 1.0), *space.present[3:]]) is None
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_queue_is_left_with_a_core_and_a_container(kind: str) -> None:
+    """Below a core a guarantee is cut to none, and the queue is preempted on an idle cluster (YARN-11073)."""
+    space = space_of(kind, False)
+    greedy = [knob.present if knob.name != SHARE else 1.0 for knob in space.knobs]
+    for group in space.groups:
+        greedy[group.knobs[0]] = 1000.0
+    candidate = space.normal(greedy)
+    assert candidate is not None
+    shares = space.shares(candidate)
+    present = space.shares(space.present)
+    for path in space.leaves:
+        assert 24 * shares[path] >= min(1.0, 24 * present[path]) - 1e-6, path
 
 
 def test_capacities_that_are_written_in_several_ways_are_left_alone_and_said_to_be() -> None:
