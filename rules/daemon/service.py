@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -68,6 +69,8 @@ class QueueDaemon:
         from apscheduler.executors.pool import ThreadPoolExecutor
         from apscheduler.schedulers.background import BackgroundScheduler
 
+        # A look that is skipped while a run takes longer is as it should be, not a warning.
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)
         # One thread: a look during a run would find what the run is about to change.
         scheduler = BackgroundScheduler(
             executors={"default": ThreadPoolExecutor(1)},
