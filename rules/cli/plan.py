@@ -65,7 +65,7 @@ def plan_command(
     applied (the checks say why).
     """
     from rules.lifecycle.context import open_context
-    from rules.lifecycle.propose import adopt, record_plan
+    from rules.lifecycle.propose import adopt
     from rules.lifecycle.reconcile import reconcile
     from rules.policy import NO_LIMITS, load_policy
     from tuner.settings import Settings
@@ -87,7 +87,7 @@ def plan_command(
             if changes
             else _searched(context, forecast, valid_s)
         )
-        plan_id = None if plan is None or plan.is_empty else record_plan(context, plan)
+        plan_id = None if plan is None or plan.is_empty else _record(context, plan, forecast)
     if plan is None or plan_id is None:
         _say_nothing(reason, as_json)
         return
@@ -122,6 +122,17 @@ def _changes(assignments: tuple[str, ...], unset: tuple[str, ...]) -> dict[str, 
             raise click.UsageError(f"--set takes KEY=VALUE, not {text!r}; --unset KEY takes a property out")
         found[name.strip()] = value.strip()
     return {**found, **{name.strip(): None for name in unset}}
+
+
+def _record(context: Context, plan: Plan, forecast: _Forecast) -> int:
+    """The plan's id in the store, where it is from now on, with what it was predicted from."""
+    from rules.lifecycle.outlook import record_forecast
+    from rules.lifecycle.propose import record_plan
+
+    plan_id = record_plan(context, plan)
+    if plan.effects:
+        record_forecast(context, plan_id, forecast.plan)
+    return plan_id
 
 
 def _outlook(context: Context) -> Outlook:

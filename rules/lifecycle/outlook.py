@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rules.daemon.observe import observe_history, observe_live
+from rules.daemon.run import FORECAST_ACTION
 from rules.estimator import Estimate, estimate
 from rules.forecast.decision import Change, Decision, ForecastPlan, Search, decide
 from rules.forecast.draw import draw_cases
@@ -13,8 +14,9 @@ from rules.forecast.observation import ClusterFacts, Observation
 from rules.lifecycle.context import Context
 from rules.live.model import LiveCluster
 from rules.policy import Policy
+from tuner.store import AuditRow
 
-__all__ = ["Outlook", "read_outlook"]
+__all__ = ["Outlook", "read_outlook", "record_forecast"]
 
 _HISTORY_S = 14 * 86_400.0
 _MOST_HISTORY = 5_000
@@ -74,3 +76,18 @@ def read_outlook(context: Context, live: LiveCluster) -> Outlook:
     collections = context.store.history.collections(context.cluster.id, since=since, limit=_MOST_HISTORY)
     seen, facts = observe_live(live)
     return Outlook(seen, facts, observe_history(records, collections, live.time_s))
+
+
+def record_forecast(context: Context, plan_id: int, forecast: ForecastPlan) -> None:
+    """Writes how far a plan's prediction looked ahead, so that ``accuracy`` can hold it against what happens."""
+    detail = {"span_s": forecast.span_s, "draws": forecast.check_draws, "seed": forecast.seed, "candidates": []}
+    context.store.audit.append(
+        AuditRow(
+            at=context.clock(),
+            who=context.who,
+            action=FORECAST_ACTION,
+            subject=f"plan {plan_id}",
+            outcome="done",
+            detail=detail,
+        )
+    )
