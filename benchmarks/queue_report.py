@@ -220,7 +220,7 @@ def _trees(trees: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
     slowest = max(float(part["seconds"]) for part in trees)
     return [
-        "Three levels, equal parts, jobs of very unequal queues; the search ends after 45 s at the latest.",
+        "Three levels, equal parts, jobs of very unequal queues; the search ends after 40 s at the latest.",
         "",
         *_table(header, rows),
         "",

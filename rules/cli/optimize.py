@@ -24,7 +24,7 @@ __all__ = ["load_policy_option", "optimize_command", "optimum_text", "search_opt
 def search_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every command that searches: seed, policy, objective, guard, time limit."""
     for option in (
-        click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), default=45.0, show_default=True,
+        click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), default=40.0, show_default=True,
                      metavar="S", help="End the search after so many seconds with the best so far."),
         click.option("--guard", type=click.Choice(["default", "none"]), default="default", show_default=True,
                      help="default: no queue's mean latency may get worse by more than the policy says (25 %) and no "

@@ -49,7 +49,7 @@ def optimize(
     objective: Objective | None = None,
     guard: Guard = "default",
     seed: int = 0,
-    time_limit_s: float = 45.0,
+    time_limit_s: float = 40.0,
     evaluations: int = EVALUATIONS,
     clock: Callable[[], float],
     progress: Callable[[float], None] = lambda _: None,

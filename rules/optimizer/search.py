@@ -19,7 +19,8 @@ from rules.optimizer.whole import Whole
 
 __all__ = ["Effort", "Search"]
 
-_MOST_ROUNDS = 4
+_MOST_ROUNDS, _WORTH_A_ROUND = 4, 0.001
+"""Rounds go on while one brings at least this part of the cost."""
 _SPANS, _MANY_LEAVES = 6, 12
 """Spans of time in a leaf's table; with more leaves than that, whose tables are many, the mean has to do."""
 _SKEWED, _AHEAD = 2, 10.0
@@ -105,7 +106,7 @@ class Search:
     def _try_presets(self) -> None:
         """The same settings on all leaves; then, of the best of them, with one leaf far ahead of the others."""
         tried: list[tuple[Candidate, Score]] = []
-        for preset in self._space.presets():
+        for preset in self._presets():
             if self._is_over():
                 return
             if self._consider(self._with_settings(self._space.present, dict.fromkeys(self._space.leaves, preset))):
@@ -126,6 +127,14 @@ class Search:
                         values[i] = _AHEAD if i == ahead else 1.0
                     self._consider(values)
 
+    @property
+    def _is_large(self) -> bool:
+        return len(self._space.leaves) > _MANY_LEAVES
+
+    def _presets(self) -> list[Settings]:
+        """Of a large hierarchy, of which a run takes long, a quarter of them."""
+        return list(self._space.presets())[:: 4 if self._is_large else 1]
+
     def _with_settings(self, candidate: Candidate, settings: Mapping[str, Settings]) -> list[Value]:
         values = list(candidate)
         for path, own in settings.items():
@@ -143,11 +152,11 @@ class Search:
         """Tables with what each leaf could use under the best so far; whether their best divisions are better."""
         base, before = self.best
         times = self._whole.times(base)
-        is_large = len(self._space.leaves) > _MANY_LEAVES
-        usable = usable_by_leaf(self._whole.draws[0], self._paths[0], times[0], 1 if is_large else _SPANS)
+        spans = 1 if self._is_large else _SPANS
+        usable = usable_by_leaf(self._whole.draws[0], self._paths[0], times[0], spans)
         units = max(100, 3 * len(self._space.leaves))
         shares = self._space.shares(base)
-        presets = list(self._space.presets())[:: 4 if is_large else 1]
+        presets = self._presets()
         tables: dict[str, LeafTable] = {}
         for path in self._space.leaves:
             if self._effort.is_over():
@@ -163,7 +172,8 @@ class Search:
         for values in (self._with_settings(divided, chosen), list(divided), self._with_settings(base, at_present)):
             if not self._is_over():
                 self._consider(values)
-        return self.best[1].rank < before.rank
+        refused, unfinished, cost = before.rank
+        return self.best[1].rank < (refused, unfinished, cost * (1.0 - _WORTH_A_ROUND))
 
     def _hierarchy(self) -> Tree:
         return Tree({queue.path: queue.children for queue in self._space.tree if queue.children}, ROOT)
