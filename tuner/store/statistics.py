@@ -99,7 +99,7 @@ class Statistics:
         return {str(name): count for name, count in self._counts(plan.c.state)}
 
     def jobs(
-        self, *, search: str = "", sort: str = "last", limit: int = 50, offset: int = 0
+        self, *, search: str = "", sort: str = "last", limit: int = 50, offset: int = 0, before_id: int | None = None
     ) -> tuple[builtins.list[JobTotals], int]:
         """A page of jobs.
 
@@ -108,6 +108,7 @@ class Statistics:
             sort: one of :data:`SORTS`: newest run first, name, most runs first, newest job first.
             limit: how many at most.
             offset: how many to pass over.
+            before_id: only jobs whose id is below this one; it does not change the total.
 
         Returns:
             The jobs, and how many there are in all that the search finds.
@@ -137,7 +138,7 @@ class Statistics:
                 tuning.label("tuning"),
             )
             .outerjoin(totals, totals.c.job_id == job.c.id)
-            .where(found)
+            .where(found, sa.true() if before_id is None else job.c.id < before_id)
         )
         order: dict[str, tuple[Any, ...]] = {
             "last": (totals.c.last_submitted_at.desc().nulls_last(), job.c.id.desc()),

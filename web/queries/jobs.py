@@ -18,7 +18,16 @@ _EMPTY = "No jobs yet: `yarntune tune APP` tunes one, `yarntune submit` records 
 _NOT_FOUND = "No job has this in its name, its program or its queue."
 
 
-def jobs(store: Store, price: MemoryPrice | None, *, search: str = "", sort: str = "last", page: int = 1) -> View:
+def jobs(
+    store: Store,
+    price: MemoryPrice | None,
+    *,
+    search: str = "",
+    sort: str = "last",
+    page: int = 1,
+    limit: int = PAGE_SIZE,
+    before_id: int | None = None,
+) -> View:
     """A page of jobs with what is known of their runs.
 
     Args:
@@ -27,8 +36,12 @@ def jobs(store: Store, price: MemoryPrice | None, *, search: str = "", sort: str
         search: part of a name, a program or a queue.
         sort: see :meth:`tuner.store.statistics.Statistics.jobs`.
         page: counted from 1.
+        limit: how many jobs a page has.
+        before_id: only jobs that are older than this one.
     """
-    found, total = store.statistics.jobs(search=search, sort=sort, limit=PAGE_SIZE, offset=(page - 1) * PAGE_SIZE)
+    found, total = store.statistics.jobs(
+        search=search, sort=sort, limit=limit, offset=(page - 1) * limit, before_id=before_id
+    )
     savings = {each.job_id: each for each in store.statistics.savings(job_ids=[each.job.id for each in found])}
     columns = (
         Column("name", "Job", link=JOB_LINK),
@@ -46,7 +59,7 @@ def jobs(store: Store, price: MemoryPrice | None, *, search: str = "", sort: str
     values = {
         "total": total,
         "page": page,
-        "pages": max(1, -(-total // PAGE_SIZE)),
+        "pages": max(1, -(-total // limit)),
         "search": search,
         "sort": sort,
         "price": None if price is None else f"{price.per_gib_hour:g} {price.currency}",
@@ -61,6 +74,7 @@ def _row(totals: JobTotals, saving: JobSaving | None) -> dict[str, Any]:
         change = saving.best_memory_seconds / saving.baseline_memory_seconds - 1
     return {
         "job_id": job.id,
+        "key": job.key,
         "name": job.name,
         "program": job.program,
         "queue": job.queue,

@@ -15,15 +15,16 @@ PAGE_SIZE = 25
 _EMPTY = "No plans yet: `yarntune scheduler plan` proposes one, and the daemon does by itself."
 
 
-def plans(store: Store, *, state: str = "", before_id: int | None = None) -> View:
+def plans(store: Store, *, state: str = "", before_id: int | None = None, limit: int = PAGE_SIZE) -> View:
     """A page of plans, newest first.
 
     Args:
         store: the store.
         state: in this state only; in any where it is empty.
         before_id: the last id of the page before.
+        limit: how many plans a page has.
     """
-    found = store.plans.list(states=[state] if state else (), limit=PAGE_SIZE, before_id=before_id)
+    found = store.plans.list(states=[state] if state else (), limit=limit, before_id=before_id)
     columns = (
         Column("id", "Plan", "number", ("plans.plan", {"plan_id": "id"})),
         Column("state", "State", "state"),
@@ -39,7 +40,7 @@ def plans(store: Store, *, state: str = "", before_id: int | None = None) -> Vie
     values = {
         "state": state,
         "states": store.statistics.plan_states(),
-        "next_before": found[-1].id if len(found) == PAGE_SIZE else None,
+        "next_before": found[-1].id if len(found) == limit else None,
     }
     return View("plans", "Plans", values, (Table("plans", "Plans, newest first", columns, rows, empty),))
 

@@ -59,7 +59,7 @@ def start() -> ResponseReturnValue:
 def tuning(number: int) -> ResponseReturnValue:
     """One, with what it prints."""
     found = find_tuning(number)
-    study = _study_of(found)
+    study = study_of(found)
     return render_template(
         "tuning.html",
         tuning=found,
@@ -74,7 +74,7 @@ def output(number: int) -> ResponseReturnValue:
     """What it prints, for a page that is open."""
     found = find_tuning(number)
     text = render_template(
-        "tuning_fragment.html", tuning=found, output=web().tunings.output(number), study=_study_of(found)
+        "tuning_fragment.html", tuning=found, output=web().tunings.output(number), study=study_of(found)
     )
     return text, 200, {} if found.running else {"HX-Refresh": "true"}
 
@@ -163,7 +163,7 @@ def _last_arguments(job: Job) -> list[str]:
     return list(runs[0].arguments) if runs else []
 
 
-def _study_of(found: Tuning) -> Study | None:
+def study_of(found: Tuning) -> Study | None:
     """The study that the tuning's process watches; it is there once the cluster was looked at."""
     return next(
         (

@@ -29,6 +29,15 @@ def index() -> Response:
 @pages.get("/workloads/<name>")
 def workload(name: str) -> Response:
     """One workload."""
+    return respond(find_workload(name))
+
+
+def find_workload(name: str) -> View:
+    """One workload's view.
+
+    Raises:
+        Refused: 404 where there is none.
+    """
     settings = web().config.settings
     try:
         path = Path(name) if name in SAMPLES else imported_path(settings, name)
@@ -37,7 +46,7 @@ def workload(name: str) -> Response:
     if name not in SAMPLES and not path.is_file():
         raise not_found(f"workload {name!r}", "`yarntune workload list` shows what there is")
     modified = 0.0 if name in SAMPLES else path.stat().st_mtime
-    return respond(_read(settings, name, modified))
+    return _read(settings, name, modified)
 
 
 @lru_cache(maxsize=16)
