@@ -8,6 +8,7 @@ from __future__ import annotations
 from rules.engine import Condition, Rule
 from rules.rulesets import capacity_shares as shares
 from rules.rulesets import capacity_terms as terms
+from rules.rulesets.capacity_preemption import PREEMPTION_RULES
 
 __all__ = ["RULES"]
 
@@ -235,5 +236,6 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "user-weight", "weight", "UsersManager#getComputedResourceLimitForActiveUsers", "queue-user", terms.user_weight
     ),
+    *PREEMPTION_RULES,
 )
 """In the order of the documentation."""

@@ -153,6 +153,11 @@ class _Mix:
         self.conf[f"{PREFIX}user.max-parallel-apps"] = str(draw.randint(2, 5))
 
 
+def mixed_case(seed: int, mode: str, *, jobs: int) -> CaseFile:
+    """A random mix; ``mode`` is percent, weight or absolute."""
+    return _Mix(seed, mode, jobs=jobs).case()
+
+
 def _with_updates(seed: int) -> CaseFile:
     mix = _Mix(seed, "percent", jobs=60)
     return {**mix.case(), "updates": mix.updates()}

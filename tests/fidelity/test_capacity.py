@@ -10,6 +10,7 @@ import pytest
 from rules.estimator import Estimate, estimate
 from rules.rulesets.capacity import RULES
 from rules.rulesets.capacity_facts import CapacityRules
+from rules.rulesets.capacity_preemption import PREEMPTION_RULES
 from tests.fidelity.capacity_cases import (
     ASYNCHRONOUS_CASE,
     MECHANISM_CASES,
@@ -79,7 +80,7 @@ def whole() -> dict[str, list[tuple[Any, ...]]]:
     return {name: times(estimate(parse_case(case))) for name, case in cases.items()}
 
 
-@pytest.mark.parametrize("rule", [rule.id for rule in RULES])
+@pytest.mark.parametrize("rule", [rule.id for rule in RULES if rule not in PREEMPTION_RULES])
 def test_taking_a_rule_out_changes_the_estimate(rule: str, whole: dict[str, list[tuple[Any, ...]]]) -> None:
     rules = CapacityRules([other for other in RULES if other.id != rule])
     cases = {**ALL_CASES, "asynchronous": ASYNCHRONOUS_CASE}

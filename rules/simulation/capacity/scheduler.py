@@ -149,8 +149,8 @@ def leave(state: Any, job: int) -> None:
 
 def restart(state: Any, job: int) -> None:
     """Another attempt: it waits for activation like a new application, in the place of its submission."""
+    # Its user goes on counting as active, if it did: only the end of an application changes that.
     _remove_attempt(state, job)
-    drop_application(state, job)
     app = app_at(state, job)
     app.order_used = app.order_demand = 0
     app.order_key = 0.0
