@@ -12,6 +12,7 @@ from werkzeug.wrappers import Response as PlainResponse
 
 from tuner.store import open_store
 from web import auth, errors, formats
+from web.api.blueprint import blueprints as api
 from web.assets import asset_url
 from web.config import WebConfig
 from web.respond import same_page
@@ -72,7 +73,7 @@ def create_app(config: WebConfig) -> Flask:
     auth.install(app)
     app.after_request(_finish)
     _set_up_templates(app)
-    for blueprint in BLUEPRINTS:
+    for blueprint in (*BLUEPRINTS, *api):
         app.register_blueprint(blueprint)
     _wrap(app, config)
     return app

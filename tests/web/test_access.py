@@ -138,6 +138,10 @@ def test_guessing_is_slowed_down(app: Flask, state: WebState) -> None:
     assert 0 < int(answer.headers["Retry-After"]) <= 61
     good, _ = create_token(state.store, name="n", role=Role.VIEWER, by="test", now=1.0)
     assert client.post("/login", data={**form, "token": good}).status_code == 429, "a right guess is no way round it"
+    assert client.get("/jobs", headers={"Authorization": "Bearer yt_guess"}).status_code == 429
+    assert client.get("/jobs", headers={"Authorization": f"Bearer {good}"}).status_code == 200, (
+        "no program is locked out"
+    )
     refused = [row for row in state.store.audit.list() if row.outcome == "refused"]
     assert len(refused) == 5
     assert "yt_wrong" not in str(refused)

@@ -129,6 +129,7 @@ def test_a_plan_is_applied_and_taken_back(live: Flask, window: Visit) -> None:
 def test_the_live_cluster_can_be_asked_what_if(live: Flask) -> None:
     client, state = live.test_client(), live.extensions["yarntune"]
     state.cluster.refresh()
+    assert state.estimator.explain() == (), "nothing waits on an idle cluster"
     value = client.get("/what-if?case=live&format=json").get_json()
     assert value["case"] == "live"
     assert value["nodes"] == 2
