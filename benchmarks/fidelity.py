@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.fidelity_report import Agreement, Growth, Ordering, write_report
 from rules.estimator import Estimate, estimate, warm_up
-from tests.fidelity import capacity_cases, fair_cases
+from tests.fidelity import capacity_cases, capacity_modes, fair_cases, preemption_cases
 from tests.fidelity.configurations import alternatives, contended_case
 from tests.fidelity.trace_cases import trace_cases
 from tests.oracle.runner import replay
@@ -32,7 +32,7 @@ DATA = Path(os.environ.get("YARNTUNE_TEST_DATA") or ROOT.parent / "shared" / "da
 CaseFile = dict[str, Any]
 _EXACT_S = 1e-6
 _REPEATS = 5
-_GROWTH_JOBS = 44
+_GROWTH_JOBS = 47
 _WARM_UP = ("weights", "percent-1")
 _ORDERED = ("facebook 7h, by size (capacity)", "facebook 7h, by team (capacity)", "facebook 7h, by team (fair)")
 _ORDERED_EXECUTORS = "facebook 7h, by team, executors (capacity)"
@@ -42,7 +42,12 @@ def groups() -> dict[str, dict[str, CaseFile]]:
     """All cases, by what they are for."""
     found: dict[str, dict[str, CaseFile]] = {
         "Capacity: one mechanism each": capacity_cases.MECHANISM_CASES,
-        "Capacity: random mixes": capacity_cases.RANDOM_CASES,
+        "Capacity: random mixes": capacity_cases.RANDOM_CASES | capacity_modes.LONG_CASES,
+        "Capacity: users' weights": capacity_modes.USER_WEIGHT_CASES,
+        "Capacity: vectors and mixed modes": capacity_modes.VECTOR_CASES,
+        "Capacity: asynchronous": capacity_modes.ASYNCHRONOUS_CASES,
+        "Capacity: node labels": capacity_modes.LABEL_CASES | capacity_modes.SHARED_LABEL_CASES,
+        "Capacity: preemption": preemption_cases.PREEMPTION_CASES,
         "Capacity: changed while running": capacity_cases.UPDATE_CASES,
         "Capacity: parallel applications": capacity_cases.PARALLEL_CASES,
         "Fair: mechanisms and mixes": {name: make() for name, make in fair_cases.FAIR_CASES.items()},
@@ -89,6 +94,8 @@ def agree(group: str, name: str, case_file: CaseFile, truth: Mapping[str, Any]) 
         tasks=count_tasks(case),
         differing=differing,
         errors_s=np.abs(found.latencies_s(case.horizon_s) - latencies_s),
+        latencies_s=latencies_s,
+        utilisation=found.utilisation.get("root", 0.0),
         mean_latency_s=(float(latencies_s.mean()), found.summary.mean_latency_s),
         oracle_s=truth["wall_seconds"],
         oracle_cpu_s=truth["cpu_seconds"],
@@ -186,7 +193,7 @@ def growth() -> list[Growth]:
     for scheduler in ("capacity", "fair"):
         base = contended_case(scheduler, 1)
         base["jobs"] = base["jobs"][:_GROWTH_JOBS]
-        for times in (3, 10, 33, 100, 333):
+        for times in (3, 10, 33, 100, 334):
             case = parse_case(scaled(base, times))
             begin = time.perf_counter()
             estimate(case)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rules.limits import Limits
+from rules.partitions import PARTITION_NOTE, has_partitions, split
 from rules.prepared import PreparedCase, RuleSet, prepare
 from rules.simulation.loop import run
 from workloads.trace import Case
@@ -152,7 +153,12 @@ def estimate(case: Case, *, rules: RuleSet | None = None, alone_s: NDArray[np.fl
     Raises:
         InputError: the configuration cannot be read, or is not one that the ResourceManager would start with.
     """
-    prepared = prepare(case, rules)
+    if has_partitions(case):
+        return _estimate_partitions(case, rules)
+    return _estimate(case, prepare(case, rules), alone_s)
+
+
+def _estimate(case: Case, prepared: PreparedCase, alone_s: NDArray[np.float64] | None) -> Estimate:
     if alone_s is None:
         alone_s = _alone_latencies(case, prepared)
     run(prepared.memory.record)
@@ -164,6 +170,35 @@ def estimate(case: Case, *, rules: RuleSet | None = None, alone_s: NDArray[np.fl
         utilisation=_utilisation(case, prepared),
         notes=prepared.notes,
     )
+
+
+def _estimate_partitions(case: Case, rules: RuleSet | None) -> Estimate:
+    """Each partition by itself."""
+    parts, refused = split(case)
+    alone_s = np.full(len(case.jobs), np.inf)
+    found: dict[int, JobEstimate] = {}
+    held: dict[str, float] = {}
+    notes: dict[str, None] = {PARTITION_NOTE: None}
+    memory_mib = sum(node.memory_mib for node in case.nodes)
+    for part in parts:
+        prepared = prepare(part.case, rules)
+        if part.label:
+            prepared.memory["clusters"]["labelled"] = 1
+            prepared.memory["queues"]["current_memory"] = prepared.memory["queues"]["current_vcores"] = 0
+        own_s = _alone_latencies(part.case, prepared)
+        estimated = _estimate(part.case, prepared, own_s)
+        alone_s[list(part.jobs)] = own_s
+        found |= dict(zip(part.jobs, estimated.jobs, strict=True))
+        notes |= dict.fromkeys(estimated.notes)
+        share = sum(node.memory_mib for node in part.case.nodes) / memory_mib
+        for path, used in estimated.utilisation.items():
+            held[path] = held.get(path, 0.0) + share * used
+    for place, words in refused.items():
+        job = case.jobs[place]
+        found[place] = JobEstimate(job.id, job.queue, job.queue, job.submit_s, -1.0, -1.0, -1.0, words, ())
+    jobs = tuple(found[place] for place in sorted(found))
+    by_queue = _by_queue(jobs, alone_s, case.horizon_s)
+    return Estimate(jobs, summarize(jobs, alone_s, case.horizon_s), by_queue, held, tuple(notes))
 
 
 @dataclass(frozen=True)

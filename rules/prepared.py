@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from rules.engine import RuleEngine
 from rules.limits import Limits
+from rules.partitions import has_partitions
 from rules.rulesets.capacity import RULES
 from rules.rulesets.capacity_case import prepare_capacity, rejection_words
 from rules.rulesets.capacity_facts import CapacityRules
 from rules.simulation.memory import Memory
+from tuner.errors import InputError
 from workloads.trace import Case, Job
 
 __all__ = ["PreparedCase", "RuleSet", "prepare"]
@@ -52,6 +54,8 @@ def prepare(case: Case, rules: RuleSet | None = None) -> PreparedCase:
     Raises:
         InputError: the configuration cannot be read, or is not one that the ResourceManager would start with.
     """
+    if has_partitions(case):
+        raise InputError("a case with node labels is simulated by estimate alone", "take the labels out of it")
     if case.scheduler == "fair":
         return _prepare_fair(case, rules if isinstance(rules, RuleEngine) else None)
     found = prepare_capacity(case, rules if isinstance(rules, CapacityRules) else None)

@@ -61,6 +61,7 @@ class Job:
         tasks: the tasks, in the order in which they start.
         executors: None for a job with a container per task.
         stages: durations in seconds; a stage starts when the one before has ended.
+        label: node label of its AM and of all that it asks for; empty for that of its queue.
     """
 
     id: str
@@ -72,6 +73,7 @@ class Job:
     tasks: tuple[Task, ...] = ()
     executors: Executors | None = None
     stages: tuple[tuple[float, ...], ...] = ()
+    label: str = ""
 
     @property
     def recurring_name(self) -> str:
@@ -81,10 +83,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node's resources as YARN knows them."""
+    """A node's resources as YARN knows them, and its node label, empty where it has none."""
 
     memory_mib: int
     vcores: int
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,6 @@ def parse_case(value: Any) -> Case:
         InputError: with the place (for example ``jobs[3].tasks[0].duration``) and what was expected there.
     """
     fields = _Fields(value, "the case")
-    _refuse_labels(fields)
     jobs = tuple(_parse_job(_Fields(item, f"jobs[{i}]")) for i, item in enumerate(fields.items("jobs")))
     seen: set[str] = set()
     for i, job in enumerate(jobs):
@@ -156,7 +158,7 @@ def parse_case(value: Any) -> Case:
             raise InputError(f"jobs[{i}].id: the id {job.id!r} is used twice", "give every job an id of its own")
         seen.add(job.id)
     nodes = tuple(
-        Node(node.integer("memory"), node.integer("vcores"))
+        Node(node.integer("memory"), node.integer("vcores"), _label_of(node))
         for node in (_Fields(item, f"nodes[{i}]") for i, item in enumerate(fields.items("nodes")))
     )
     if not nodes:
@@ -181,17 +183,6 @@ def parse_case(value: Any) -> Case:
     )
 
 
-def _refuse_labels(fields: _Fields) -> None:
-    """Node labels, which a case for the replay of Hadoop may have, would be passed over in silence."""
-    for kind, name in (("nodes", "labels"), ("jobs", "label")):
-        for i, item in enumerate(fields.items(kind)):
-            if isinstance(item, Mapping) and item.get(name):
-                raise InputError(
-                    f"{kind}[{i}].{name}: node labels are not modelled",
-                    "take them out of nodes and jobs; all nodes are then one partition",
-                )
-
-
 def case_to_json(case: Case) -> dict[str, Any]:
     """The case as its file has it; :func:`parse_case` reads it back to an equal one.
 
@@ -200,7 +191,7 @@ def case_to_json(case: Case) -> dict[str, Any]:
     value: dict[str, Any] = {
         "scheduler": case.scheduler,
         "conf": dict(case.conf),
-        "nodes": [{"memory": node.memory_mib, "vcores": node.vcores} for node in case.nodes],
+        "nodes": [_node_to_json(node) for node in case.nodes],
         "jobs": [_job_to_json(job) for job in case.jobs],
         "node_heartbeat": case.node_heartbeat_s,
         "am_heartbeat": case.am_heartbeat_s,
@@ -211,6 +202,19 @@ def case_to_json(case: Case) -> dict[str, Any]:
     if case.updates:
         value["updates"] = [_update_to_json(update) for update in case.updates]
     return value
+
+
+def _label_of(node: _Fields) -> str:
+    """A node's label: a list of one, as YARN has labels of nodes."""
+    labels = node.items("labels", optional=True)
+    if len(labels) > 1 or not all(isinstance(label, str) for label in labels):
+        raise InputError(f"{node.place}.labels: expected a list of at most one name, got {_shown(labels)}")
+    return labels[0] if labels else ""
+
+
+def _node_to_json(node: Node) -> dict[str, Any]:
+    labels = {"labels": [node.label]} if node.label else {}
+    return {"memory": node.memory_mib, "vcores": node.vcores, **labels}
 
 
 def _update_to_json(update: Update) -> dict[str, Any]:
@@ -227,6 +231,8 @@ def _job_to_json(job: Job) -> dict[str, Any]:
     value["am_memory"] = job.am_memory_mib
     if job.name is not None:
         value["name"] = job.name
+    if job.label:
+        value["label"] = job.label
     if job.executors is None:
         value["tasks"] = [
             {"duration": task.duration_s, "memory": task.memory_mib, "vcores": task.vcores} for task in job.tasks
@@ -268,6 +274,7 @@ def _parse_job(fields: _Fields) -> Job:
         tasks=tasks,
         executors=executors,
         stages=stages,
+        label=fields.text("label", ""),
     )
 
 

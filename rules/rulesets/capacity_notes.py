@@ -18,11 +18,6 @@ def _any_queue(tree: QueueTree, *suffixes: str) -> bool:
     return any(_is_on(queue.properties, suffix) for queue in tree for suffix in suffixes)
 
 
-def _labels(tree: QueueTree) -> bool:
-    labelled = any(label for queue in tree for label in queue.capacities if label)
-    return labelled or any(queue.properties.get("default-node-label-expression") for queue in tree)
-
-
 def _creates_queues(tree: QueueTree) -> bool:
     return _any_queue(tree, "auto-create-child-queue.enabled", "auto-queue-creation-v2.enabled")
 
@@ -48,7 +43,6 @@ def _has_other_resources(tree: QueueTree) -> bool:
 
 
 NOT_MODELLED: Mapping[str, tuple[Callable[[QueueTree], bool], str]] = {
-    "node-labels": (_labels, "node labels are passed over: all nodes and queues are taken for one partition"),
     "auto-created-queues": (
         _creates_queues,
         "queues that would be created at need are not: jobs for queues that are not configured count as refused",

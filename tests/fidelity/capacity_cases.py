@@ -8,7 +8,17 @@ from __future__ import annotations
 import random
 from typing import Any
 
-__all__ = ["ASYNCHRONOUS_CASE", "MECHANISM_CASES", "PARALLEL_CASES", "RANDOM_CASES", "UPDATE_CASES"]
+__all__ = [
+    "DOMINANT",
+    "MECHANISM_CASES",
+    "MINIMUM_MB",
+    "PARALLEL_CASES",
+    "PREFIX",
+    "RANDOM_CASES",
+    "UPDATE_CASES",
+    "CaseFile",
+    "mixed_case",
+]
 
 CaseFile = dict[str, Any]
 
@@ -176,7 +186,7 @@ RANDOM_CASES: dict[str, CaseFile] = {
 }
 UPDATE_CASES: dict[str, CaseFile] = {f"update-{seed}": _with_updates(seed) for seed in range(10)}
 PARALLEL_CASES: dict[str, CaseFile] = {f"parallel-{seed}": _with_parallel_limits(seed) for seed in range(6)}
-"""Hadoop breaks ties among waiting applications of several queues by the wall clock, so these are not exact."""
+"""Exact too, as the replay keeps submissions a millisecond apart."""
 
 
 def _two_queues(conf: dict[str, str], jobs: list[dict[str, Any]], nodes: list[dict[str, int]]) -> CaseFile:
@@ -273,8 +283,3 @@ MECHANISM_CASES: dict[str, CaseFile] = {
     ),
 }
 """Exact, like the random ones."""
-
-ASYNCHRONOUS_CASE: CaseFile = _two_queues(
-    {"schedule-asynchronously.enable": "true"}, [_map_job("j", "a", 1, 30)], _nodes(2)
-)
-"""Not to be replayed: the thread goes by the wall clock."""

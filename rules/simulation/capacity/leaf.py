@@ -56,7 +56,7 @@ def assign_in_leaf(state: Any, q: int, node: int, limit_m: int, limit_v: int) ->
         app = app_at(state, job)
         if look_at_limit and at_limit and not _could_give_up(state, q, job, most_m, most_v):
             return NOTHING, 0, 0
-        if app.reserved_memory == 0 and app.reserved_vcores == 0:
+        if cluster.labelled or (app.reserved_memory == 0 and app.reserved_vcores == 0):
             look_at_limit = False
         update_user_limit(state, q)
         keep_current_limit(state, q, limit_m, limit_v)
@@ -77,9 +77,9 @@ def assign_in_leaf(state: Any, q: int, node: int, limit_m: int, limit_v: int) ->
 
 @compiled
 def _could_give_up(state: Any, q: int, job: int, most_m: int, most_v: int) -> bool:
-    """Whether the queue is at its limit by what this application has reserved."""
+    """Whether the queue is at its limit by what this application has reserved, of nodes without a label."""
     queue, app = queue_at(state, q), app_at(state, job)
-    if app.reserved_memory <= 0 and app.reserved_vcores <= 0:
+    if cluster_of(state).labelled or (app.reserved_memory <= 0 and app.reserved_vcores <= 0):
         return False
     used_m, used_v = queue.used_memory - app.reserved_memory, queue.used_vcores - app.reserved_vcores
     return bool(compare(cluster_of(state), used_m, used_v, most_m, most_v) < 0)
@@ -89,12 +89,14 @@ def _could_give_up(state: Any, q: int, job: int, most_m: int, most_v: int) -> bo
 def _over_user_limit(state: Any, q: int, job: int) -> tuple[int, int, bool]:
     """``canAssignToUser``: by how much the user is over the limit, and whether that blocks the application.
 
-    A user may be over the limit by what the application has reserved, which it then has to give up.
+    A user may be over the limit by what the application has reserved, which it then has to give up. Hadoop looks here
+    at what is held and reserved of nodes without a label alone, so that elsewhere this blocks nobody by itself.
     """
     queue, app, cluster = queue_at(state, q), app_at(state, job), cluster_of(state)
     if not over_user_limit(state, job, ZERO, ZERO):
         return 0, 0, False
-    if not cluster.continue_looking or over_user_limit(state, job, app.reserved_memory, app.reserved_vcores):
+    blocked = not cluster.labelled and over_user_limit(state, job, app.reserved_memory, app.reserved_vcores)
+    if not cluster.continue_looking or blocked:
         if app.outstanding > 0:
             bind(state, job, USER_LIMIT_FACTOR if queue.limit_by_factor else USER_LIMIT)
         return 0, 0, True
@@ -105,8 +107,10 @@ def _over_user_limit(state: Any, q: int, job: int) -> tuple[int, int, bool]:
 
 @compiled
 def keep_current_limit(state: Any, q: int, limit_m: int, limit_v: int) -> None:
-    """Stores what the queue could come to, which the AM limit is a share of."""
+    """Stores what the queue could come to, which the AM limit is a share of; not of nodes with a label."""
     queue, limit, cluster = queue_at(state, q), limits_of(state, q), cluster_of(state)
+    if cluster.labelled:
+        return
     most_m = round_down(limit.maximum_memory, cluster.step_memory)
     most_v = round_down(limit.maximum_vcores, cluster.step_vcores)
     queue.current_memory, queue.current_vcores = smaller(cluster, most_m, most_v, limit_m, limit_v)

@@ -40,10 +40,11 @@ __all__ = [
 _LIST = columns("row")
 CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
     # A row for each configuration: what holds for the whole cluster. Vcores are 0 where the calculator ignores them.
+    # ``labelled``: the nodes are the partition of a node label.
     "clusters": columns(
         "memory vcores minimum_memory minimum_vcores maximum_memory maximum_vcores step_memory step_vcores "
         "off_switch_assignments multiple_assignments container_assignments reserve continue_looking applications "
-        "asynchronous",
+        "asynchronous labelled",
         "round_s",
     ),
     # A row for each configuration and queue. What Hadoop holds as a float is the value of a float32.

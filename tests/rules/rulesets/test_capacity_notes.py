@@ -7,13 +7,11 @@ import pytest
 from rules.dialects.capacity import parse
 from rules.estimator import estimate
 from rules.rulesets.capacity_notes import NOT_MODELLED, unmodelled
-from tuner.errors import InputError
 from workloads.trace import parse_case
 
 PREFIX = "yarn.scheduler.capacity."
 PLAIN = {f"{PREFIX}root.queues": "a,b", f"{PREFIX}root.a.capacity": "40", f"{PREFIX}root.b.capacity": "60"}
 ASKED = {
-    "node-labels": {"root.a.accessible-node-labels.gpu.capacity": "100"},
     "auto-created-queues": {"root.b.auto-queue-creation-v2.enabled": "true"},
     "queue-mappings": {"queue-mappings": "u:x:a"},
     "application-priorities": {
@@ -46,12 +44,3 @@ def test_an_estimate_carries_it() -> None:
     conf = configured(ASKED["queue-mappings"])
     case = parse_case({"conf": conf, "nodes": [{"memory": 8192, "vcores": 8}], "jobs": [job]})
     assert estimate(case).notes == (NOT_MODELLED["queue-mappings"][1],)
-
-
-@pytest.mark.parametrize(("kind", "label"), [("nodes", {"labels": ["gpu"]}), ("jobs", {"label": "gpu"})])
-def test_a_case_with_labels_is_refused(kind: str, label: dict[str, object]) -> None:
-    job: dict[str, object] = {"id": "j", "queue": "a", "submit": 0, "tasks": [{"duration": 5}]}
-    case: dict[str, list[dict[str, object]]] = {"nodes": [{"memory": 8192, "vcores": 8}], "jobs": [job]}
-    case[kind][0] |= label
-    with pytest.raises(InputError, match=rf"{kind}\[0\]\.labels?: node labels are not modelled"):
-        parse_case(case)
