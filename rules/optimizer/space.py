@@ -201,25 +201,11 @@ class Space(ABC):
         above = {ROOT: 1.0}
         for group in self.groups:
             knobs = [self.knobs[i] for i in group.knobs]
-            wanted = [float(found[i]) for i in group.knobs]
             own = self._share_above(group.parent, above)
-            if wanted == [knob.present for knob in knobs] and own == self._present_shares[group.parent]:
+            is_present = all(found[i] == knob.present for i, knob in zip(group.knobs, knobs, strict=True))
+            if is_present and own == self._present_shares[group.parent]:
                 continue
-            least, most = [knob.least for knob in knobs], [knob.most for knob in knobs]
-            if group.step:
-                least = [_up(value, group.step, float(knob.present)) for value, knob in zip(least, knobs, strict=True)]
-                most = [_down(value, group.step, float(knob.present)) for value, knob in zip(most, knobs, strict=True)]
-            needed = [100.0 * self._floors[knob.path] / own for knob in knobs]
-            if group.step:
-                needed = [-(-round(value / group.step, 6) // 1) * group.step for value in needed]
-            least = [min(max(low, need), high) for low, need, high in zip(least, needed, most, strict=True)]
-            parts = fit(wanted, least, most, group.total)
-            if parts is None:
-                for i in group.knobs:
-                    found[i] = self.knobs[i].present
-                continue
-            if group.step:
-                parts = in_steps(parts, group.total, group.step)
+            parts = self._fitted(group, knobs, [float(found[i]) for i in group.knobs], own)
             for i, part in zip(group.knobs, parts, strict=True):
                 found[i] = part
                 above[self.knobs[i].path] = own * part / 100.0
@@ -230,6 +216,27 @@ class Space(ABC):
         self._repair(found)
         shares = self.shares(tuple(found))
         return tuple(found) if all(shares[path] >= self._floors[path] - 1e-9 for path in self.leaves) else None
+
+    def _fitted(self, group: Group, knobs: Sequence[Knob], wanted: Sequence[float], own: float) -> list[float]:
+        """The parts that may be set nearest to those wanted; the present ones where the ranges leave no choice.
+
+        Args:
+            group: the siblings.
+            knobs: theirs.
+            wanted: their parts, in any proportion.
+            own: their parent's share of the cluster.
+        """
+        least, most = [knob.least for knob in knobs], [knob.most for knob in knobs]
+        needed = [100.0 * self._floors[knob.path] / own for knob in knobs]
+        if group.step:
+            least = [_up(value, group.step, float(knob.present)) for value, knob in zip(least, knobs, strict=True)]
+            most = [_down(value, group.step, float(knob.present)) for value, knob in zip(most, knobs, strict=True)]
+            needed = [-(-round(value / group.step, 6) // 1) * group.step for value in needed]
+        least = [min(max(low, need), high) for low, need, high in zip(least, needed, most, strict=True)]
+        parts = fit(wanted, least, most, group.total)
+        if parts is None:
+            return [float(knob.present) for knob in knobs]
+        return in_steps(parts, group.total, group.step) if group.step else parts
 
     def _share_above(self, path: str, known: dict[str, float]) -> float:
         """The share of the cluster of a parent, from the parts above it that were fitted already."""
