@@ -16,7 +16,7 @@ __all__ = ["draw_cases"]
 _DRAIN_S = 7_200.0
 """How long after the last arrival the jobs may take to end before they count as unfinished."""
 _MOST_LOAD = 0.9
-"""The most that a draw asks for, as a share of what the nodes have while jobs arrive. A cluster that lives is not
+"""The most that jobs to come ask for, as a share of what the nodes have while they arrive. A cluster that lives is not
 overloaded for long; but the few large jobs of a short past, repeated, are, and then nothing else matters in a draw."""
 _RATE_SIGMA = 0.5
 """Jobs may come faster or slower than of late, by about so much (standard deviation of the rate's logarithm)."""
@@ -58,7 +58,7 @@ def draw_cases(
             _job(f"next-{count}", arrival.like, model.whole(arrival.like, random), arrival.after_s)
             for count, arrival in enumerate(coming)
         ]
-        jobs += _bearable(jobs, [job for job in drawn if job is not None], cluster, span_s)
+        jobs += _bearable([job for job in drawn if job is not None], cluster, span_s)
         found.append(
             Case(
                 nodes=cluster.nodes,
@@ -80,10 +80,10 @@ def _joined(history: Observation, seen: Observation) -> Observation:
     return Observation(seen.time_s, jobs, min(history.since_s, seen.since_s))
 
 
-def _bearable(present: list[Job], coming: list[Job], cluster: ClusterFacts, span_s: float) -> list[Job]:
-    """The jobs to come without the largest ones, as far as all together are more than the cluster can bear."""
+def _bearable(coming: list[Job], cluster: ClusterFacts, span_s: float) -> list[Job]:
+    """The jobs to come without the largest ones, as far as they are more than the cluster can bear."""
     room = _MOST_LOAD * span_s * sum(node.memory_mib for node in cluster.nodes)
-    left_over = sum(_work_mib_s(job) for job in [*present, *coming]) - room
+    left_over = sum(_work_mib_s(job) for job in coming) - room
     dropped: set[str] = set()
     for work_mib_s, job_id in sorted(((_work_mib_s(job), job.id) for job in coming), reverse=True):
         if left_over <= 0:
