@@ -45,7 +45,7 @@ from workloads.workload import Workload
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("YARNTUNE_TEST_DATA") or ROOT.parent / "shared" / "data")
 CaseFile = dict[str, Any]
-SAMPLES = {100: 200, 50: 100, 10: 28}
+SAMPLES = {100: 200, 50: 60, 10: 20}
 """Segments of each source by factor: a segment of five minutes takes 3, 6 and 30 s."""
 SEED = 2011
 PARALLEL = 4
@@ -183,11 +183,11 @@ def choices(traces: Mapping[str, Workload]) -> list[Choice]:
             replace(team, scheduler=fair),
             ("time",),
         ),
-        "Facebook, 7h to 8h, 20 nodes by ten times the tasks": (
+        "Facebook, 7h to 8h, each job twice, 10 nodes, Capacity": (
             traces["dense"],
             0,
             3600,
-            replace(team, nodes=20),
+            replace(team, nodes=10),
             ("tasks",),
         ),
     }
@@ -305,7 +305,7 @@ def main() -> None:
     if {"settings", "live"} & set(parts):
         trace = facebook()
         if "settings" in parts:
-            chosen = choices({"facebook": trace, "dense": denser(trace, 25200, 28800, 4)})
+            chosen = choices({"facebook": trace, "dense": denser(trace, 25200, 28800, 2)})
         if "live" in parts:
             lived = live(trace, kept, settings)
     write_report(options.output, segments, kinds, chosen, lived, calibration, counted=counters_available(), load=load)
