@@ -5,12 +5,14 @@
     python -m benchmarks.queues --report      # the report alone, of what there is
     python -m benchmarks.queues --fresh       # everything anew
 
-A part's result is kept in the cache folder, so that a run that was stopped goes on where it was.
+A part's result is kept in the cache folder, so that a run that was stopped goes on where it was; results of another
+version of the code are not taken.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import time
@@ -165,6 +167,14 @@ def grow(leaves: int) -> dict[str, Any]:
     }
 
 
+def _version() -> str:
+    """What the results depend on: the sources of the model, the optimizer and this benchmark."""
+    digest = hashlib.sha256()
+    for source in sorted([*(ROOT / "rules").rglob("*.py"), *(ROOT / "benchmarks").glob("queue*.py")]):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "benchmarks" / "queues.md")
@@ -173,7 +183,7 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="write the report of what there is")
     parser.add_argument("--fresh", action="store_true", help="forget all results first")
     options = parser.parse_args()
-    folder = Settings.from_environment().cache_dir / "bench-queues"
+    folder = Settings.from_environment().cache_dir / "bench-queues" / _version()
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: folder / f"{name.replace(' ', '-').replace(':', '')}.json" for name in parts()}
     if options.list:
