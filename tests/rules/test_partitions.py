@@ -1,0 +1,76 @@
+"""Node labels: how a case is divided, and what an estimate says of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.estimator import estimate
+from rules.partitions import PARTITION_NOTE, has_partitions, split
+from rules.prepared import prepare
+from tuner.errors import InputError
+from workloads.trace import case_to_json, parse_case
+
+PREFIX = "yarn.scheduler.capacity."
+LABEL = "accessible-node-labels"
+
+
+def labelled(**job: Any) -> dict[str, Any]:
+    conf = {
+        "root.queues": "a,b",
+        "root.a.capacity": "30",
+        "root.b.capacity": "70",
+        f"root.{LABEL}.gpu.capacity": "100",
+        f"root.a.{LABEL}": "gpu",
+        f"root.a.{LABEL}.gpu.capacity": "100",
+        f"root.a.{LABEL}.gpu.maximum-am-resource-percent": "0.5",
+        f"root.b.{LABEL}": " ",
+        f"root.b.{LABEL}.gpu.capacity": "0",
+    }
+    plain = {"id": "plain", "queue": "b", "submit": 0, "tasks": [{"duration": 5}]}
+    other = {"id": "other", "queue": "a", "submit": 1, "tasks": [{"duration": 5}], "label": "gpu"} | job
+    return {
+        "conf": {f"{PREFIX}{name}": value for name, value in conf.items()},
+        "nodes": [{"memory": 8192, "vcores": 8}, {"memory": 4096, "vcores": 4, "labels": ["gpu"]}],
+        "jobs": [plain, other],
+    }
+
+
+def test_each_partition_has_its_nodes_jobs_and_capacities() -> None:
+    case = parse_case(labelled())
+    (plain, gpu), refused = split(case)
+    assert (plain.label, gpu.label) == ("", "gpu")
+    assert [node.memory_mib for node in plain.case.nodes] == [8192, 0]
+    assert [node.memory_mib for node in gpu.case.nodes] == [0, 4096]
+    assert (plain.jobs, gpu.jobs, refused) == ((0,), (1,), {})
+    assert plain.case.conf[f"{PREFIX}root.a.capacity"] == "30"
+    assert gpu.case.conf[f"{PREFIX}root.a.capacity"] == "100"
+    assert gpu.case.conf[f"{PREFIX}root.a.maximum-am-resource-percent"] == "0.5"
+    assert not any(has_partitions(part.case) for part in (plain, gpu))
+
+
+@pytest.mark.parametrize(
+    ("job", "words"), [({"label": "fpga"}, "cluster do not contain"), ({"queue": "b"}, "permission")]
+)
+def test_a_label_that_cannot_be_had_refuses_the_job(job: dict[str, str], words: str) -> None:
+    found = estimate(parse_case(labelled(**job)))
+    assert found.jobs[0].finish_s > 0
+    assert words in str(found.jobs[1].rejected)
+    assert PARTITION_NOTE in found.notes
+
+
+def test_a_queue_has_a_label_for_jobs_without_one() -> None:
+    case_file = labelled(label="")
+    case_file["conf"][f"{PREFIX}root.a.default-node-label-expression"] = "gpu"
+    parts, _ = split(parse_case(case_file))
+    assert [part.jobs for part in parts] == [(0,), (1,)]
+
+
+def test_labels_survive_the_case_file_and_only_an_estimate_takes_them() -> None:
+    case = parse_case(labelled())
+    assert parse_case(case_to_json(case)) == case
+    with pytest.raises(InputError, match="simulated by estimate alone"):
+        prepare(case)
+    with pytest.raises(InputError, match="Fair Scheduler"):
+        split(parse_case(labelled() | {"scheduler": "fair", "conf": {}}))
