@@ -143,6 +143,21 @@ class TestProcess:
             assert "another estimate is under way" in estimator.ask({"a": 2}).problem
 
 
+def test_a_fair_case_is_changed_by_its_allocations(state: WebState, client: FlaskClient) -> None:
+    tasks = [{"duration": 60, "memory": 1024, "vcores": 1}] * 8
+    jobs = [{"id": f"{q}{i}", "queue": f"root.{q}", "submit": 0, "tasks": tasks} for q in "ab" for i in range(3)]
+    text = "<allocations><queue name='a'><weight>{}</weight></queue><queue name='b'/></allocations>"
+    case = {"scheduler": "fair", "allocations": text.format(1), "nodes": [{"memory": 8192, "vcores": 8}], "jobs": jobs}
+    state.cases.add("fair", json.dumps(case).encode())
+    assert "&lt;weight&gt;1&lt;/weight&gt;" in client.get("/what-if?case=fair").text
+    query = {"case": "fair", "allocations": text.format(9), "format": "json"}
+    rows = {row["queue"]: row for row in client.get("/what-if/result", query_string=query).get_json()["queues"]}
+    assert rows["root.a"]["change_s"] < 0 < rows["root.b"]["change_s"]
+    answer = client.get("/what-if/result", query_string={**query, "allocations": "<broken"})
+    assert answer.status_code == 422
+    assert client.get("/what-if", query_string={**query, "allocations": "x" * 20_001}).status_code == 400
+
+
 def test_an_empty_value_unsets_a_property() -> None:
     case = read_case(CASE)
     changed = with_changes(case, {f"{CAPACITY}ingest.maximum-capacity": ""}, None)

@@ -12,7 +12,12 @@ from workloads.trace import Case
 
 
 def form(
-    names: Sequence[str], name: str, case: Case | None, properties: Mapping[str, str], changes: Mapping[str, str]
+    names: Sequence[str],
+    name: str,
+    case: Case | None,
+    properties: Mapping[str, str],
+    changes: Mapping[str, str],
+    allocations: str | None = None,
 ) -> View:
     """The form: which case, and which values.
 
@@ -22,6 +27,7 @@ def form(
         case: the chosen one.
         properties: what it sets.
         changes: what was changed, by property.
+        allocations: the changed text of the Fair Scheduler's allocation file; None where it is the case's.
     """
     rows = [
         {"property": each, "now": value, "then": changes.get(each, value), "changed": each in changes}
@@ -40,6 +46,7 @@ def form(
         "memory_mib": None if case is None else sum(node.memory_mib for node in case.nodes),
         "scheduler": None if case is None else case.scheduler,
         "horizon_s": None if case is None else case.horizon_s,
+        "allocations": None if case is None or case.scheduler != "fair" else allocations or case.allocations,
     }
     columns = (
         Column("property", "Property", "code"),

@@ -22,6 +22,8 @@ pages = Blueprint("whatif", __name__)
 LIVE = "live"
 """The name under which the live cluster is a case; no file can have it."""
 _LIVE_SPAN_S = 1800.0
+_LONGEST_ALLOCATIONS = 20_000
+"""What goes into an address with all its characters spelt out."""
 
 
 @pages.get("/what-if")
@@ -30,7 +32,8 @@ def index() -> Response:
     name = words("case")
     case = get_case(name) if name else None
     properties = {} if case is None else properties_of(case)
-    return respond(form(case_names(), name, case, properties, changes_of(properties)))
+    allocations = None if case is None else allocations_of(case)
+    return respond(form(case_names(), name, case, properties, changes_of(properties), allocations))
 
 
 @pages.get("/what-if/result")
@@ -41,10 +44,11 @@ def answer() -> ResponseReturnValue:
         raise Refused(400, "choose a case first")
     case = get_case(name)
     changes = changes_of(properties_of(case))
-    found = web().estimator.ask(question(case, with_changes(case, changes, None)))
+    found = web().estimator.ask(question(case, with_changes(case, changes, allocations_of(case))))
+    shown = changes if allocations_of(case) is None else {**changes, "allocations": "as in the form"}
     if found.result is None:
         raise Refused(422, found.problem, found.hint)
-    view = result(name, changes, found.result)
+    view = result(name, shown, found.result)
     if request.headers.get("HX-Request"):
         tables, charts = ({each.name: each for each in view.tables}, {each.id: each for each in view.charts})
         return render_template("whatif_fragment.html", view=view, tables=tables, charts=charts, **view.values)
@@ -97,6 +101,18 @@ def live_case() -> Case:
         raise Refused(409, "the cluster was not seen yet", "look at the page of the queues, which says why")
     seen, facts = observe_live(reading.cluster)
     return draw_cases(seen, facts, draws=1, seed=0, span_s=_LIVE_SPAN_S)[0]
+
+
+def allocations_of(case: Case) -> str | None:
+    """The text of the allocation file that the address gives; None where it gives none, or the case's own.
+
+    Raises:
+        Refused: 400 where it is too long for an address.
+    """
+    text = request.args.get("allocations", "").replace("\r\n", "\n").strip()
+    if len(text) > _LONGEST_ALLOCATIONS:
+        raise Refused(400, f"the allocations are longer than {_LONGEST_ALLOCATIONS} characters", "ask the API instead")
+    return text if text and text != case.allocations.strip() else None
 
 
 def changes_of(properties: dict[str, str]) -> dict[str, str]:
