@@ -70,4 +70,4 @@ def _prepare_fair(case: Case, rules: RuleEngine | None) -> PreparedCase:
     found = prepare_fair(case, rules)
     limits = tuple(plan.limits for plan in found.plans)
     rule_ids = tuple(rule.id for rule in FAIR_RULES)
-    return PreparedCase(found.memory, found.order, found.layout.paths, limits, rule_ids, refusal_words)
+    return PreparedCase(found.memory, found.order, found.layout.paths, limits, rule_ids, refusal_words, found.notes)

@@ -23,6 +23,7 @@ from rules.limits import Limits
 from rules.model import ROOT, Resources
 from rules.rulesets.fair import FAIR_RULES, fair_engine
 from rules.rulesets.fair_facts import FairFacts
+from rules.rulesets.fair_notes import unmodelled_fair
 from rules.simulation.fair.build import FairPlan, Layout, build_fair_memory, lay_out_queues
 from rules.simulation.fair.hooks import ABOVE_MAXIMUM, NO_QUEUE, NO_RESOURCE, NOT_PLACED
 from rules.simulation.java import hash_map_order
@@ -43,12 +44,14 @@ class PreparedFair:
         order: for each row of the jobs' table the job's place in ``case.jobs``.
         layout: what the rows of queues and users stand for.
         plans: the limits of each configuration.
+        notes: what the configuration at the start asks for that is not modelled.
     """
 
     memory: Memory
     order: list[int]
     layout: Layout
     plans: tuple[FairPlan, ...]
+    notes: tuple[str, ...]
 
 
 def prepare_fair(case: Case, engine: RuleEngine | None = None) -> PreparedFair:
@@ -77,7 +80,9 @@ def prepare_fair(case: Case, engine: RuleEngine | None = None) -> PreparedFair:
     app_users: NDArray[np.int64] = np.array([users[job.user] for job in jobs], np.int64)
     leaves = _made_leaves(case, configurations, list(zip((job.submit_s for job in jobs), placed, strict=True)))
     memory = build_fair_memory(case, core, layout, plans, leaves, app_queues, app_users)
-    return PreparedFair(memory, order, layout, plans)
+    conf = {key: text for key, text in case.conf.items() if text is not None}
+    notes = unmodelled_fair(conf, configurations[0].site, configurations[0].allocations)
+    return PreparedFair(memory, order, layout, plans, notes)
 
 
 def _row(path: str | int, rows: Mapping[str, int], parents: set[str]) -> int:
