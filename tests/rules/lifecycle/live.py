@@ -40,7 +40,7 @@ CAPACITY_QUEUES = """\
   </property>
   <property>
     <name>yarn.scheduler.capacity.maximum-am-resource-percent</name>
-    <value>1.0</value>
+    <value>0.5</value>
   </property>
   <property><name>yarn.scheduler.capacity.root.etl.capacity</name><value>10</value></property>
 \t<property><name>yarn.scheduler.capacity.root.etl.maximum-capacity</name><value>10</value><!-- too small --></property>
