@@ -36,6 +36,7 @@ class FairSpace(Space):
     """See :class:`~rules.optimizer.space.Space`; a policy's ``weight`` is a queue's part of its siblings' weights."""
 
     share_property = _WEIGHT
+    table_spans = 2
 
     def __init__(self, case: Case, policy: Policy) -> None:
         """Reads the allocation file.

@@ -21,13 +21,13 @@ __all__ = ["Effort", "Search"]
 
 _MOST_ROUNDS, _WORTH_A_ROUND = 4, 0.001
 """Rounds go on while one brings at least this part of the cost."""
-_SPANS, _MANY_LEAVES = 6, 12
-"""Spans of time in a leaf's table; with more leaves than that, whose tables are many, the mean has to do."""
+_MANY_LEAVES = 12
+"""With more leaves than that, whose tables are many, a table has one span of time, the mean over all."""
 _SKEWED, _AHEAD = 2, 10.0
 """Presets of each order that are tried with one sibling ahead, and how many times as much as another it then has."""
-_EXPLORED = 0.2
+_EXPLORED = 0.1
 """Of the effort: candidates drawn from the whole space."""
-_STARTS, _PROBED = 3, 0.12
+_STARTS, _PROBED = 5, 0.1
 """How many are refined, and the part of the remaining effort that each gets before only the best goes on."""
 _TOLERANCE, _RETURNS = 0.03, 0.02
 """How much worse a step may be at first, and how often a walk goes back to its best."""
@@ -152,7 +152,7 @@ class Search:
         """Tables with what each leaf could use under the best so far; whether their best divisions are better."""
         base, before = self.best
         times = self._whole.times(base)
-        spans = 1 if self._is_large else _SPANS
+        spans = 1 if self._is_large else self._space.table_spans
         usable = usable_by_leaf(self._whole.draws[0], self._paths[0], times[0], spans)
         units = max(100, 3 * len(self._space.leaves))
         shares = self._space.shares(base)

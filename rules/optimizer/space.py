@@ -54,6 +54,8 @@ class Space(ABC):
 
     share_property = SHARE
     """What a policy calls a queue's part of its parent."""
+    table_spans = 6
+    """Spans of time in a leaf's table: each is one configuration more to derive the limits of."""
 
     def __init__(self, case: Case, tree: QueueTree, policy: Policy) -> None:
         """Collects the knobs; the notes say what is left alone."""
