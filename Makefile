@@ -39,6 +39,7 @@ docs: setup ## Write the generated pages of docs/
 	$(BIN)/python -m rules.rulesets.catalogue > docs/rules.md
 	$(BIN)/python -m workloads.plots docs/images
 	$(BIN)/python -m rules.policy.reference > docs/policy.md
+	$(BIN)/python -m web.api.reference > docs/api.md
 
 bench: setup ## Run the benchmarks, which write benchmarks/*.md
 	$(BIN)/python benchmarks/cluster.py

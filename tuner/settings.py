@@ -53,6 +53,8 @@ SETTINGS: tuple[Setting, ...] = (
         "not set",
         "folders whose programs may be tuned from the dashboard, with colons; jobs that the store knows always may",
     ),
+    Setting("YARNTUNE_WEBHOOKS", "not set", "addresses, with commas, that the dashboard tells of plans and jobs"),
+    Setting("YARNTUNE_WEBHOOK_SECRET_FILE", "not set", "file with the key that webhooks are signed with"),
 )
 
 
@@ -84,6 +86,8 @@ class Settings:
     user: str
     memory_price: MemoryPrice | None = None
     web_programs: tuple[Path, ...] = ()
+    webhooks: tuple[str, ...] = ()
+    webhook_secret_file: Path | None = None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -108,6 +112,10 @@ class Settings:
                 for text in env.get("YARNTUNE_WEB_PROGRAMS", "").split(os.pathsep)
                 if text
             ),
+            webhooks=tuple(text.strip() for text in env.get("YARNTUNE_WEBHOOKS", "").split(",") if text.strip()),
+            webhook_secret_file=Path(env["YARNTUNE_WEBHOOK_SECRET_FILE"]).expanduser().absolute()
+            if env.get("YARNTUNE_WEBHOOK_SECRET_FILE")
+            else None,
         )
 
 

@@ -83,22 +83,30 @@ def _state(config: WebConfig) -> WebState:
     from web.cases import Cases
     from web.estimates import Estimator
     from web.live import ClusterWatch
+    from web.metrics import StoreCollector, registry
+    from web.notify import notifier_for
     from web.plan_changes import PlanChanges
     from web.reports import Reports
     from web.tunings import Tunings
 
     store = open_store(config.settings)
     estimator = Estimator(config.settings)
+    cluster = ClusterWatch(config.settings, background=config.background, explain=estimator.explain)
+    notifier = notifier_for(config.settings, store, config.folder / "webhooks.json")
+    if notifier is not None and config.background:
+        notifier.start()
     return WebState(
         config=config,
         store=store,
-        cluster=ClusterWatch(config.settings, background=config.background, explain=estimator.explain),
+        cluster=cluster,
         limiter=auth.LoginLimiter(),
         estimator=estimator,
         tunings=Tunings(config.folder / "tunings", config.settings),
         reports=Reports(config.folder / "reports", config.settings),
         cases=Cases(config.settings.data_dir / "cases"),
         plan_changes=PlanChanges(config.settings),
+        metrics=registry(StoreCollector(store, cluster, notifier)),
+        notifier=notifier,
     )
 
 

@@ -88,6 +88,10 @@ class ClusterWatch:
         background: whether to look by itself; otherwise only :meth:`refresh` does.
         read: what looks; given by tests.
         explain: says why applications wait; None where it cannot now, and then what it said before stays.
+
+    Attributes:
+        looks: how often it has looked.
+        failures: how often that failed.
     """
 
     def __init__(
@@ -108,6 +112,7 @@ class ClusterWatch:
         self._problem: Problem | None = None
         self._asked_at = 0.0
         self._samples: deque[LoadSample] = deque(maxlen=MOST_SAMPLES)
+        self.looks = self.failures = 0
         self._thread: threading.Thread | None = None
         if background:
             self._thread = threading.Thread(target=self._loop, name="cluster", daemon=True)
@@ -131,6 +136,7 @@ class ClusterWatch:
 
     def refresh(self) -> None:
         """Looks now; what goes wrong becomes the state's problem."""
+        self.looks += 1
         try:
             reading = self._read(self._settings)
         except YarntuneError as error:
@@ -154,6 +160,7 @@ class ClusterWatch:
         self._wake.set()
 
     def _failed(self, message: str, hint: str) -> None:
+        self.failures += 1
         with self._lock:
             self._problem = Problem(time.time(), message, hint)
 

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from flask import current_app
 
 if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
     from tuner.store import Store
     from web.auth import LoginLimiter
     from web.cases import Cases
     from web.config import WebConfig
     from web.estimates import Estimator
     from web.live import ClusterWatch
+    from web.notify import Notifier
     from web.plan_changes import PlanChanges
     from web.reports import Reports
     from web.tunings import Tunings
@@ -35,6 +38,8 @@ class WebState:
         reports: analyses of uploaded event logs.
         cases: what what-ifs are asked about.
         plan_changes: applies plans and takes them back.
+        metrics: what Prometheus is told.
+        notifier: sends webhooks; None where the settings name no receiver.
     """
 
     config: WebConfig
@@ -46,9 +51,13 @@ class WebState:
     reports: Reports
     cases: Cases
     plan_changes: PlanChanges
+    metrics: CollectorRegistry
+    notifier: Notifier | None = None
 
     def close(self) -> None:
         """Ends the threads and processes, and closes the store; running tunings go on."""
+        if self.notifier is not None:
+            self.notifier.close()
         self.cluster.close()
         self.estimator.close()
         self.store.close()

@@ -35,3 +35,9 @@ class AdviceRepository:
         with self._database.read() as connection:
             found = connection.execute(sa.select(advice.c.document).where(advice.c.job_key == job_key)).scalar()
         return None if found is None else dict(found)
+
+    def made_since(self, at: float) -> list[tuple[str, float, dict[str, Any]]]:
+        """Key, time and document of each advice that was made after a time, oldest first."""
+        query = sa.select(advice).where(advice.c.made_at > at).order_by(advice.c.made_at)
+        with self._database.read() as connection:
+            return [(row.job_key, row.made_at, dict(row.document)) for row in connection.execute(query)]

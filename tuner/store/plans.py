@@ -102,6 +102,19 @@ class PlanRepository:
         with self._database.read() as connection:
             return [from_row(PlanTransition, row) for row in connection.execute(query)]
 
+    def steps_after(self, step_id: int, *, limit: int = 100) -> builtins.list[PlanTransition]:
+        """The steps of all plans that came after one, oldest first."""
+        query = (
+            sa.select(plan_transition).where(plan_transition.c.id > step_id).order_by(plan_transition.c.id).limit(limit)
+        )
+        with self._database.read() as connection:
+            return [from_row(PlanTransition, row) for row in connection.execute(query)]
+
+    def last_step_id(self) -> int:
+        """The number of the newest step; 0 before the first."""
+        with self._database.read() as connection:
+            return connection.execute(sa.select(sa.func.max(plan_transition.c.id))).scalar_one() or 0
+
 
 def _write_transition(connection: sa.Connection, step: PlanTransition) -> None:
     values = {name: value for name, value in to_values(step).items() if name != "id"}

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from tuner.store.connection import Database
 from tuner.store.records import Job, RunKind, RunState, StudyState
 from tuner.store.rows import from_row
-from tuner.store.schema import job, plan, run, study
+from tuner.store.schema import application, job, plan, run, study
 
 SORTS = ("last", "name", "runs", "id")
 """What jobs can be listed by."""
@@ -72,6 +72,17 @@ class JobSaving:
     def realised(self) -> float:
         """What the production runs since then reserved less than as many default runs, in MiB·s."""
         return self.baseline_memory_seconds * self.production_runs - self.production_memory_seconds
+
+
+@dataclass(frozen=True)
+class LatencySummary:
+    """Latencies of a queue's applications, from their submission to their end, in seconds."""
+
+    cluster: str
+    queue: str
+    applications: int
+    median_s: float
+    p95_s: float
 
 
 class Statistics:
@@ -209,10 +220,46 @@ class Statistics:
             found = [_saving(row) for row in connection.execute(query)]
         return sorted(found, key=lambda each: -each.per_run)
 
+    def clusters(self) -> builtins.list[str]:
+        """Names of the clusters that plans were made for."""
+        with self._database.read() as connection:
+            return sorted(connection.execute(sa.select(plan.c.scheduler).distinct()).scalars())
+
+    def latencies(self, *, finished_since: float, limit: int = 50_000) -> builtins.list[LatencySummary]:
+        """Latencies by queue of the applications that succeeded, the latest ``limit`` of them.
+
+        Args:
+            finished_since: only those that ended then or later.
+            limit: how many at most.
+        """
+        query = (
+            sa.select(application.c.cluster, application.c.queue, application.c.submitted_at, application.c.finished_at)
+            .where(application.c.finished_at >= finished_since, application.c.final_status == "SUCCEEDED")
+            .order_by(application.c.finished_at.desc())
+            .limit(limit)
+        )
+        found: dict[tuple[str, str], builtins.list[float]] = {}
+        with self._database.read() as connection:
+            for row in connection.execute(query):
+                found.setdefault((row.cluster, row.queue), []).append(row.finished_at - row.submitted_at)
+        return [
+            LatencySummary(cluster, queue, len(each), _quantile(each, 0.5), _quantile(each, 0.95))
+            for (cluster, queue), each in sorted(found.items())
+        ]
+
     def _counts(self, column: sa.Column[Any]) -> builtins.list[tuple[Any, int]]:
         query = sa.select(column, sa.func.count()).group_by(column)
         with self._database.read() as connection:
             return [(name, count) for name, count in connection.execute(query)]
+
+
+def _quantile(values: builtins.list[float], share: float) -> float:
+    """Between the two nearest values, as numpy's default has it."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
 def _search(text: str) -> sa.ColumnElement[bool]:

@@ -97,7 +97,7 @@ def _body(kind: type) -> Any:
     try:
         # First that it is JSON, then that it is what is asked for: they are different mistakes.
         msgspec.json.decode(data)
-        found = msgspec.json.decode(data, type=kind)
+        found: Any = msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
         raise Refused(422, f"the body cannot be used: {error}", "the OpenAPI document says what it has") from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

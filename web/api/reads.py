@@ -19,8 +19,8 @@ from web.queries.job import job as job_view
 from web.queries.job_configuration import importance
 from web.queries.jobs import jobs
 from web.queries.logs import log as log_view
-from web.queries.overview import overview
 from web.queries.measured import judge_plan
+from web.queries.overview import overview
 from web.queries.plans import plan as plan_view
 from web.queries.plans import plans
 from web.queries.queues import queues

@@ -7,6 +7,7 @@ from flask import Blueprint
 from web.views.audit import pages as audit
 from web.views.jobs import pages as jobs
 from web.views.logs import pages as logs
+from web.views.monitoring import pages as monitoring
 from web.views.overview import pages as overview
 from web.views.plans import pages as plans
 from web.views.queues import pages as queues
@@ -28,5 +29,6 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     workloads,
     settings,
     session,
+    monitoring,
 )
 """Every area, in the order of the navigation."""
