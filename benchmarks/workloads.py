@@ -53,7 +53,7 @@ SIZES = {"series": (0.95, 1000.0), "task events": (0.1, 128.0)}
 """Cores and MiB of the largest segment of a job as it runs here: relative to its own course nothing changes."""
 FACTORS = (10.0, 100.0)
 LIVE_FACTOR = 15.0
-LIVE_SETTINGS = ("as it is", "factor 10, fair, AM share 0.5", "factor 10, capped at 60")
+LIVE_SETTINGS = ("as it is", "factor 10, capped at 60", "factor 10", "factor 10, fair, AM share 0.5")
 
 
 def say(text: str) -> None:
@@ -239,7 +239,7 @@ def denser(workload: Workload, start_s: float, end_s: float, times: int) -> Work
 
 def live(workload: Workload, kept: Kept, settings: Settings) -> list[Live]:
     """A reduced window as real applications under some settings, and the same through the oracle."""
-    case, _ = make_case(workload, 26100, 26100 + 480, CasePlan(nodes=6, queues=Queues("by-team", 3)))
+    case, _ = make_case(workload, 26100, 26100 + 240, CasePlan(nodes=3, queues=Queues("by-team", 3)))
     case = replace(case, horizon_s=18_000.0)
     small = reduce_case(reduce_case(case, 3, by="tasks"), LIVE_FACTOR)
     cases = alternatives(case_to_json(small))

@@ -225,8 +225,8 @@ def _lived(lived: Sequence[Live]) -> Iterator[str]:
     yield ""
     first = lived[0]
     yield (
-        f"Eight minutes of the Facebook trace from 7h15 on with a third of its tasks and nodes ({first.jobs} jobs, "
-        f"{first.tasks} tasks), reduced by 15 in time, as real applications on the embedded cluster of 2 nodes with "
+        f"Four minutes of the Facebook trace from 7h15 on with a third of its tasks and nodes ({first.jobs} jobs, "
+        f"{first.tasks} tasks), reduced by 15 in time, as real applications on the embedded cluster of one node with "
         "heartbeats reduced likewise; the oracle has the same reduced case, and the window before any reduction. "
         "Live latencies have what no simulation has: each container takes this machine some tenths of a second to "
         "start."
