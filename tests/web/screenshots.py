@@ -114,7 +114,7 @@ def take(browser: Browser, address: str, token: str, images: Path, only: list[st
             page.keyboard.press("Enter")
             page.wait_for_load_state("networkidle")
             for name, path in PAGES.items():
-                if (scheme == "dark" and name not in DARK) or (only and name not in only):
+                if (scheme == "dark" and (name not in DARK or width != WIDTHS[0])) or (only and name not in only):
                     continue
                 if name == "login":
                     context.clear_cookies()
