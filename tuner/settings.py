@@ -25,6 +25,11 @@ class Setting:
 
 SETTINGS: tuple[Setting, ...] = (
     Setting("YARNTUNE_DATABASE_URL", "SQLite in the data folder", "SQLAlchemy URL of the store"),
+    Setting(
+        "YARNTUNE_DATABASE_PASSWORD_FILE",
+        "not set",
+        "file with the password of the store's user, where the URL has none",
+    ),
     Setting("YARNTUNE_DATA_DIR", "the user's data folder", "where the SQLite store and imported workloads are kept"),
     Setting("YARNTUNE_STATE_DIR", "the user's state folder", "where embedded clusters and logs are kept"),
     Setting("YARNTUNE_CACHE_DIR", "the user's cache folder", "where downloaded jars are kept"),
@@ -102,7 +107,7 @@ class Settings:
             data_dir=data_dir,
             state_dir=_folder(env, "YARNTUNE_STATE_DIR", platformdirs.user_state_path("yarntune")),
             cache_dir=_folder(env, "YARNTUNE_CACHE_DIR", platformdirs.user_cache_path("yarntune")),
-            database_url=env.get("YARNTUNE_DATABASE_URL") or f"sqlite:///{data_dir / 'yarntune.db'}",
+            database_url=_database_url(env, data_dir),
             rm_url=env.get("YARNTUNE_RM_URL") or None,
             rm_timeout_s=_seconds(env, "YARNTUNE_RM_TIMEOUT", 10.0),
             user=env.get("YARNTUNE_USER") or _login_name(),
@@ -117,6 +122,28 @@ class Settings:
             if env.get("YARNTUNE_WEBHOOK_SECRET_FILE")
             else None,
         )
+
+
+def _database_url(env: Mapping[str, str], data_dir: Path) -> str:
+    """The URL, with the password out of its file where there is one: a secret of a container is a file."""
+    from tuner.errors import InputError
+
+    url = env.get("YARNTUNE_DATABASE_URL") or f"sqlite:///{data_dir / 'yarntune.db'}"
+    file = env.get("YARNTUNE_DATABASE_PASSWORD_FILE")
+    scheme, separator, rest = url.partition("://")
+    user, at, place = rest.partition("@")
+    if not file or not at or ":" in user or "/" in user:
+        return url
+    try:
+        password = Path(file).expanduser().read_text().strip()
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not text"
+        raise InputError(
+            f"{file}, the password of the store, cannot be read: {why}", "see YARNTUNE_DATABASE_PASSWORD_FILE"
+        ) from None
+    from urllib.parse import quote
+
+    return f"{scheme}{separator}{user}:{quote(password, safe='')}@{place}"
 
 
 def _folder(env: Mapping[str, str], name: str, default: Path) -> Path:
