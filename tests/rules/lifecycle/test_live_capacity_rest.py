@@ -122,6 +122,26 @@ def test_another_admin_was_there_since_the_plan(live: Live) -> None:
         assert rm.update_scheduler_conf(back) == Applied()
 
 
+def test_the_optimizer_finds_by_itself_what_frees_the_waiting(live: Live) -> None:
+    before = stored(live)
+    with live.rm() as rm:
+        apps = submit_sleepers(rm)
+        wait_for(lambda: waiting(rm, apps) == WAITING - 1, "one runs and the others wait")
+        status, plan = live.yarntune("plan", "--seed", "1", "--time-limit", "20")
+        assert status == 3, plan
+        assert (plan["applicable"], plan["origin"]) == (True, "optimizer")
+        (everything, *_) = plan["effects"]
+        assert everything["after"] < everything["before"]
+
+        status, result = live.yarntune("apply", str(plan["id"]), "--yes", "--wait", "2")
+        assert (status, result["outcome"]) == (0, "applied"), result["message"]
+        wait_for(lambda: waiting(rm, apps) < WAITING - 1, "more run than before")
+        assert live.yarntune("rollback", "--yes")[1]["outcome"] == "rolled-back"
+        assert stored(live) == before
+        for app in apps:
+            rm.kill(app, timeout_s=60.0)
+
+
 def test_g2_11_the_resourcemanager_is_killed_between_the_write_and_the_reading(live: Live) -> None:
     """The store `memory` has forgotten the change when it is back, which is said as it is."""
     before = stored(live)
