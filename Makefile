@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help screenshots setup demo test lint fmt types docs bench bench-fidelity bench-queues bench-workloads lock
+.PHONY: help screenshots setup demo test lint fmt types docs bench bench-fidelity bench-queues bench-workloads bench-web lock
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -13,8 +13,8 @@ setup: ## Make .venv with yarntune and fetch the embedded cluster's jars; does n
 demo: setup ## Tune a real Spark job on a real YARN on this machine (about 5 minutes)
 	@deploy/demo.sh
 
-test: setup ## Run the tests
-	$(BIN)/python -m pytest
+test: setup ## Run the tests, two files at a time
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: setup ## Check style, types, imports, spelling
 	$(BIN)/ruff check .
@@ -53,6 +53,9 @@ bench-queues: setup ## Hold the queue tuner against static and scheduled configu
 
 bench-workloads: setup ## Hold reduced workloads against the traces (about 25 minutes; goes on where it was broken off)
 	$(BIN)/python -m benchmarks.workloads
+
+bench-web: setup ## Hold every page under load against its 150 ms (about 5 minutes, on a quiet machine)
+	$(BIN)/python -m benchmarks.web
 
 lock: ## Renew requirements.lock from pyproject.toml (needs uv)
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --extra dev --extra postgres \

@@ -182,7 +182,7 @@ def _mean_so_far_s(job: SeenJob) -> float:
 
 def _longer(than_s: float, random: np.random.Generator) -> float:
     """Nothing like it has taken as long: about half as long again (a Pareto tail of index 2, cut at 4 times)."""
-    return max(than_s, _UNKNOWN_S / 2) * min((1.0 - float(random.random())) ** -0.5, 4.0) + 1e-3
+    return max(than_s, _UNKNOWN_S / 2) * min(1.0 / math.sqrt(1.0 - float(random.random())), 4.0) + 1e-3
 
 
 def _classes(job: SeenJob) -> tuple[tuple[object, ...], ...]:
