@@ -8,11 +8,13 @@ from typing import Any
 from flask import Flask, Response, request
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.middleware.proxy_fix import ProxyFix
+from werkzeug.routing import IntegerConverter, Map
 from werkzeug.wrappers import Response as PlainResponse
 
 from tuner.store import open_store
 from web import auth, errors, formats
 from web.api.blueprint import blueprints as api
+from web.api.operation import LARGEST_ID
 from web.assets import asset_url
 from web.config import WebConfig
 from web.respond import same_page
@@ -44,6 +46,13 @@ HEADERS = {
 """Sent with every answer. Nothing inline: htmx is told not to add its style, and Plotly's is a file of ours."""
 
 
+class _Number(IntegerConverter):
+    """A number in an address. One that no database can have leads nowhere, instead of to the database's error."""
+
+    def __init__(self, map_: Map) -> None:
+        super().__init__(map_, max=LARGEST_ID)
+
+
 def create_app(config: WebConfig) -> Flask:
     """Makes the application; opens the store.
 
@@ -67,6 +76,7 @@ def create_app(config: WebConfig) -> Flask:
         TEMPLATES_AUTO_RELOAD=False,
     )
     app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.url_map.converters["int"] = _Number
     attach(_state(config), app.extensions)
     app.before_request(_check_host)
     errors.install(app)

@@ -381,3 +381,9 @@ def test_every_refusal_is_described() -> None:
     for operation in OPERATIONS:
         described = document["paths"][PREFIX + operation.path][operation.method.lower()]["responses"]
         assert {*map(int, described)} == {operation.status, *refusals(operation)}
+
+
+@pytest.mark.parametrize("path", ["/jobs/", "/runs/", "/plans/", "/studies/", "/api/v1/jobs/"])
+def test_a_number_that_no_database_has_leads_nowhere(client: FlaskClient, path: str) -> None:
+    assert client.get(f"{path}{10**23}").status_code == 404
+    assert client.get(f"{path}{2**53 - 1}").status_code == 404

@@ -10,7 +10,7 @@ import msgspec
 from flask import Blueprint, Response, jsonify, request
 
 from web.api.openapi import openapi
-from web.api.operation import LARGEST_ID, PATH_TYPES, Call, Operation, Parameter
+from web.api.operation import PATH_TYPES, Call, Operation, Parameter
 from web.api.routes import OPERATIONS
 from web.auth import requires, takes_uploads
 from web.errors import Refused
@@ -46,7 +46,7 @@ def _document() -> dict[str, Any]:
 def _rule(operation: Operation) -> str:
     rule = operation.path
     for name in operation.parts:
-        converter = f"int(max={LARGEST_ID}):" if PATH_TYPES[name] is int else ""
+        converter = "int:" if PATH_TYPES[name] is int else ""
         rule = rule.replace(f"{{{name}}}", f"<{converter}{name}>")
     return rule
 
