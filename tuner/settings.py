@@ -51,6 +51,8 @@ SETTINGS: tuple[Setting, ...] = (
         "SPARK_HOME's, then PATH's, then pyspark's",
         "the spark-submit that the submit wrapper starts",
     ),
+    Setting("YARNTUNE_URL", "not set", "address of a yarntune server that the wrapper uses in place of the store"),
+    Setting("YARNTUNE_TOKEN_FILE", "not set", "file with the token for that server"),
     Setting("YARNTUNE_USER", "the login name", "user name sent to the ResourceManager (simple authentication)"),
     Setting("YARNTUNE_MEMORY_PRICE", "not set", "what a GiB of memory costs for an hour, and in what: `0.004 EUR`"),
     Setting(
@@ -93,6 +95,8 @@ class Settings:
     web_programs: tuple[Path, ...] = ()
     webhooks: tuple[str, ...] = ()
     webhook_secret_file: Path | None = None
+    server_url: str | None = None
+    token_file: Path | None = None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -118,9 +122,9 @@ class Settings:
                 if text
             ),
             webhooks=tuple(text.strip() for text in env.get("YARNTUNE_WEBHOOKS", "").split(",") if text.strip()),
-            webhook_secret_file=Path(env["YARNTUNE_WEBHOOK_SECRET_FILE"]).expanduser().absolute()
-            if env.get("YARNTUNE_WEBHOOK_SECRET_FILE")
-            else None,
+            webhook_secret_file=_file(env, "YARNTUNE_WEBHOOK_SECRET_FILE"),
+            server_url=env.get("YARNTUNE_URL") or None,
+            token_file=_file(env, "YARNTUNE_TOKEN_FILE"),
         )
 
 
@@ -148,6 +152,10 @@ def _database_url(env: Mapping[str, str], data_dir: Path) -> str:
 
 def _folder(env: Mapping[str, str], name: str, default: Path) -> Path:
     return Path(env[name]).expanduser().absolute() if env.get(name) else default
+
+
+def _file(env: Mapping[str, str], name: str) -> Path | None:
+    return Path(env[name]).expanduser().absolute() if env.get(name) else None
 
 
 def _seconds(env: Mapping[str, str], name: str, default: float) -> float:

@@ -63,6 +63,7 @@ def record_run(store: Store, value: Mapping[str, Any], *, now: float) -> Run:
             application_id=value["application_id"],
         ),
     )
-    # The program's file is on the machine of whoever submitted it, so its digest is not known here.
-    learn(store, job.key, run, Basis(input_bytes=run.input_bytes, spark_version=run.spark_version), now=now)
+    # The program's file is on the machine of whoever submitted it, so its digest came with the run.
+    basis = Basis(run.input_bytes, run.spark_version, value["program_digest"])
+    learn(store, job.key, run, basis, now=now)
     return run

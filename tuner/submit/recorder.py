@@ -1,4 +1,4 @@
-"""Writes a production run into the store: a process beside the wrapper, which nobody waits for.
+"""Writes down a production run, in the store or at a server: a process beside the wrapper, which nobody waits for.
 
 It is told what is submitted on its standard input, and later how spark-submit ended; the rest it asks the
 ResourceManager. A driver on the cluster is watched to its end, also where spark-submit did not wait for it.
@@ -10,18 +10,16 @@ import json
 import select
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tuner.errors import ClusterError, YarntuneError
-from tuner.services.advise import learn
-from tuner.services.basis import basis_of
 from tuner.services.evidence import event_log_evidence
 from tuner.services.load import read_load
 from tuner.settings import Settings
 from tuner.spark.failure_line import cause_of
-from tuner.store import NewJob, NewRun, Run, RunKind, RunOutcome, RunState, Store, open_store
+from tuner.store import RunOutcome, RunState
+from tuner.submit.ledger import Ledger, ledger_of
 from tuner.yarn.client import ResourceManagerClient
 from tuner.yarn.errors import YarnError
 from tuner.yarn.locate import Target, locate
@@ -48,61 +46,27 @@ def main() -> None:
     record = json.loads(sys.stdin.readline())
     settings = Settings.from_environment()
     target = locate(settings)
-    with open_store(settings) as store, ResourceManagerClient.of(target, settings) as client:
-        run = _begin(store, client, record)
-        Recorder(store, client, target, run, str(record["tag"]), record).follow()
-
-
-def _begin(store: Store, client: ResourceManagerClient, record: Mapping[str, Any]) -> Run:
-    job = store.jobs.get_or_create(
-        NewJob(
-            key=record["key"],
-            name=record["name"],
-            program=record["program"],
-            main_class=record["main_class"],
-            arguments_shape=record["arguments_shape"],
-            queue=record["queue"],
-        ),
-        now=time.time(),
-    )
-    load = record["load"]
-    if load is None:
+    with ledger_of(settings, record) as ledger, ResourceManagerClient.of(target, settings) as client:
         # spark-submit needs seconds to get to the cluster, so this is still the load that the run meets.
-        found = read_load(client, record["queue"])
-        load = None if found is None else found.to_json()
-    return store.runs.start(
-        NewRun(
-            job_id=job.id,
-            kind=RunKind.PRODUCTION,
-            configuration=record["configuration"],
-            arguments=tuple(record["arguments"]),
-            submitted_at=record["submitted_at"],
-            queue=record["queue"],
-            load=load,
-        )
-    )
+        ledger.begin(read_load(client, record["queue"]) if record["load"] is None else None)
+        Recorder(ledger, client, target, str(record["tag"])).follow()
 
 
 @dataclass
 class Recorder:
     """Follows one run to its end."""
 
-    store: Store
+    ledger: Ledger
     client: ResourceManagerClient
     target: Target
-    run: Run
     tag: str
-    record: Mapping[str, Any]
     _application: Application | None = None
 
     def follow(self) -> None:
         """Waits for spark-submit and for the application, and writes how they ended."""
         ended = self._wait_for_submit()
         application = self._settled(ended)
-        outcome = self._outcome(ended, application)
-        finished = self.store.runs.finish(self.run.id, outcome)
-        basis = basis_of(self.record["program"], finished.metrics)
-        learn(self.store, self.record["key"], finished, basis, now=time.time())
+        self.ledger.finish(self._outcome(ended, application))
 
     def _wait_for_submit(self) -> _Ended:
         pause_s = POLL_S
@@ -123,7 +87,7 @@ class Recorder:
                 found = self.client.applications(states=(*ACTIVE_STATES, *FINAL_STATES), tags=[self.tag])
                 if found:
                     self._application = found[0]
-                    self.store.runs.set_application(self.run.id, found[0].id)
+                    self.ledger.set_application(found[0].id)
             else:
                 self._application = self.client.application(self._application.id) or self._application
         except (YarnError, ClusterError):

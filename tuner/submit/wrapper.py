@@ -176,9 +176,17 @@ def _name_embedded_cluster(environ: dict[str, str]) -> None:
 
 def _advice(settings: Settings, subject: Subject) -> Advice | None:
     from tuner.model.advice import Advice
-    from tuner.store.quick import read_advice
 
-    document = read_advice(settings.database_url, subject.key)
+    if settings.server_url:
+        from tuner.submit.server import server_of
+
+        server = server_of(settings)
+        assert server is not None
+        document = server.advice(subject.key)
+    else:
+        from tuner.store.quick import read_advice
+
+        document = read_advice(settings.database_url, subject.key)
     return None if document is None else Advice.from_json(document)
 
 

@@ -21,6 +21,8 @@ Amount = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 Word = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"\S")]
 Text = Annotated[str, Meta(max_length=2000)]
+Name = Annotated[str, Meta(min_length=1, max_length=2000, pattern=r"\S")]
+Value = Annotated[str, Meta(max_length=200_000)]
 Why = Annotated[str, Meta(min_length=1, max_length=500, pattern=r"\S", description="kept in the audit")]
 Row = dict[str, Any]
 
@@ -392,17 +394,17 @@ class WhatIfBody(Item):
 class RunBody(Item):
     """A run that has ended, as whoever submitted it saw it. Secrets in it are masked before they are kept."""
 
-    key: Word
-    name: Word
-    program: Word
-    state: Literal["SUCCEEDED", "FAILED", "KILLED"]
+    key: Name
+    name: Name
+    program: Name
+    state: Literal["SUCCEEDED", "FAILED", "KILLED", "LOST"]
     submitted_at: Seconds
     finished_at: Seconds
-    configuration: dict[Word, Text]
-    arguments: Annotated[list[Text], Meta(max_length=1000)] = []
-    arguments_shape: Text = ""
-    main_class: Word | None = None
-    queue: Word | None = None
+    configuration: dict[Name, Value]
+    arguments: Annotated[list[Value], Meta(max_length=10_000)] = []
+    arguments_shape: Value = ""
+    main_class: Name | None = None
+    queue: Name | None = None
     application_id: Word | None = None
     wait_s: Seconds | None = None
     run_s: Seconds | None = None
@@ -410,6 +412,7 @@ class RunBody(Item):
     vcore_seconds: Amount | None = None
     input_bytes: Amount | None = None
     spark_version: Word | None = None
-    failure: Text | None = None
+    program_digest: Word | None = None
+    failure: Value | None = None
     metrics: Row = {}
     load: Row | None = None
