@@ -79,7 +79,7 @@ def compare_ways(window: Window, scheduler: Any) -> dict[str, Any]:
     optimize_s = time.perf_counter() - begin
     policy = msgspec.structs.replace(NO_LIMITS, cool_down_s=0.0)
     plan = ForecastPlan(guarded=False)
-    search = optimizer_search(policy, plan, clock=time.perf_counter, decision_limit_s=_DECISION_LIMIT_S)
+    search = optimizer_search(plan, clock=time.perf_counter, decision_limit_s=_DECISION_LIMIT_S)
     begin = time.perf_counter()
     loop = backtest(case, window.every_s, policy, plan, search)
     backtest_s = time.perf_counter() - begin
