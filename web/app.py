@@ -16,6 +16,7 @@ from web import auth, errors, formats
 from web.api.blueprint import blueprints as api
 from web.api.operation import LARGEST_ID
 from web.assets import asset_url
+from web.cells import cell_html, rows_html
 from web.config import WebConfig
 from web.respond import same_page
 from web.state import WebState, attach, web
@@ -139,7 +140,7 @@ def _set_up_templates(app: Flask) -> None:
         ticks=formats.ticks,
         tone=formats.tone,
     )
-    environment.globals.update(asset_url=asset_url, same_page=same_page)
+    environment.globals.update(asset_url=asset_url, same_page=same_page, cell_html=cell_html, rows_html=rows_html)
     app.context_processor(auth.context)
 
 

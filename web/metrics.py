@@ -150,11 +150,16 @@ class StoreCollector(Collector):
         last = samples[-1]
         yield _gauge("yarntune_cluster_seen_timestamp_seconds", "When the cluster was seen last.", last.at)
         mib = 1024**2
-        yield _gauge("yarntune_cluster_memory_used_bytes", "Memory of containers.", last.used_mib * mib)
-        yield _gauge("yarntune_cluster_memory_bytes", "Memory of all nodes.", last.total_mib * mib)
-        yield _gauge("yarntune_cluster_containers_waiting", "Containers asked for.", last.pending_containers)
-        yield _gauge("yarntune_cluster_applications_running", "Applications that run.", last.running)
-        yield _gauge("yarntune_cluster_applications_waiting", "Applications that wait.", last.waiting)
+        total = None if last.total_mib is None else last.total_mib * mib
+        for name, help_, value in (
+            ("yarntune_cluster_memory_used_bytes", "Memory of containers.", last.used_mib * mib),
+            ("yarntune_cluster_memory_bytes", "Memory of all nodes.", total),
+            ("yarntune_cluster_containers_waiting", "Containers asked for.", last.pending_containers),
+            ("yarntune_cluster_applications_running", "Applications that run.", last.running),
+            ("yarntune_cluster_applications_waiting", "Applications that wait.", last.waiting),
+        ):
+            if value is not None:
+                yield _gauge(name, help_, value)
 
 
 def registry(collector: Collector) -> CollectorRegistry:
