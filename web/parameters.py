@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 
 from flask import request
@@ -47,6 +48,24 @@ def fraction(name: str, default: float, *, source: Mapping[str, str] | None = No
         value = -1.0
     if not 0 <= value <= 1:
         raise Refused(400, f"{name} is {text!r}, which is not a number from 0 to 1")
+    return value
+
+
+def number(name: str, *, least: float, most: float) -> float | None:
+    """A number; None where it is not given.
+
+    Raises:
+        Refused: 400 where it is none, or out of bounds.
+    """
+    text = _text(name, None)
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not least <= value <= most:
+        raise Refused(400, f"{name} is {text!r}, which is not a number from {least:g} to {most:g}")
     return value
 
 

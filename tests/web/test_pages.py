@@ -7,6 +7,7 @@ import io
 import json
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -186,6 +187,41 @@ def test_importance_is_said_only_where_it_can_be_told(filled: WebState, client: 
     assert sum(row["share"] for row in rows) == pytest.approx(1.0)
     assert {row["property"] for row in rows} <= set(DEFAULT)
     assert "Too few different runs" in client.get("/jobs/8/importance").text
+
+
+def test_a_workload_is_held_against_itself_reduced(client: FlaskClient) -> None:
+    def get(query: str) -> Any:
+        return client.get(f"/workloads/etl-night?format=json{query}").get_json()
+
+    plain = get("")
+    assert "replication_error" not in plain
+    tasks, time_, coarse = get("&factor=4&by=tasks"), get("&factor=4&by=time"), get("&factor=40&by=tasks")
+    assert tasks["reduced_tasks"] == pytest.approx(plain["tasks"] / 4, abs=1)
+    assert time_["reduced_tasks"] == plain["tasks"]
+    assert time_["reduced_span_s"] == pytest.approx(plain["span_s"] / 4)
+    assert time_["replication_error"] < 1e-6, "in time it is the same, but faster"
+    assert 0 < tasks["replication_error"] < coarse["replication_error"], "the fewer are kept the less they are alike"
+    rows = tasks["reduction"]
+    assert sum(row["tasks"] for row in rows) == plain["tasks"]
+    assert sum(row["reduced_tasks"] for row in rows) == tasks["reduced_tasks"] * 4
+    errors = {row["what"]: row["error"] for row in tasks["replication_error_by"]}
+    assert errors.pop("mean of the four") == tasks["replication_error"] == pytest.approx(sum(errors.values()) / 4)
+    page = client.get("/workloads/etl-night?factor=4&by=tasks").text
+    assert 'data-figure="reduced-arrivals-chart-data"' in page
+    Checker().check(page)
+
+
+@pytest.mark.parametrize(
+    ("query", "status"), [("factor=0.5", 400), ("factor=x", 400), ("factor=nan", 400), ("by=space", 400)]
+)
+def test_a_factor_that_cannot_be_meant_is_refused(client: FlaskClient, query: str, status: int) -> None:
+    assert client.get(f"/workloads/steady-hour?{query}").status_code == status
+
+
+def test_a_factor_that_may_leave_no_task_is_never_a_fault(client: FlaskClient) -> None:
+    answer = client.get("/workloads/steady-hour?factor=10000&by=tasks")
+    assert answer.status_code in (200, 400)
+    assert answer.status_code == 200 or "none is left" in answer.text
 
 
 def test_queues_say_who_waits_and_why(state: WebState, client: FlaskClient) -> None:

@@ -44,9 +44,9 @@ def _row(entry: Entry) -> dict[str, Any]:
 def workload(found: Workload) -> View:
     """One workload: arrivals and asked-for memory over time."""
     begin_s, end_s = found.span_s
-    edges = np.linspace(begin_s, max(end_s, begin_s + 1.0), BINS + 1)
+    edges = edges_of(found)
     arrivals, _ = np.histogram([job.submit_s for job in found.jobs], edges)
-    busy = _busy(found, edges)
+    busy = busy_in(found, edges)
     rows = [
         {
             "from_s": float(edges[i]),
@@ -77,7 +77,13 @@ def workload(found: Workload) -> View:
     return View("workload", f"Workload {found.name}", values, (table,), _charts(rows))
 
 
-def _busy(found: Workload, edges: Any) -> tuple[Any, Any] | None:
+def edges_of(found: Workload) -> Any:
+    """Where :data:`BINS` equal spans of its submissions begin and end, in seconds; one more than there are spans."""
+    begin_s, end_s = found.span_s
+    return np.linspace(begin_s, max(end_s, begin_s + 1.0), BINS + 1)
+
+
+def busy_in(found: Workload, edges: Any) -> tuple[Any, Any] | None:
     """Mean cores and MiB in use in each bin, from the tasks whose start is known; None where none is."""
     tasks = found.tasks
     start, duration = tasks.submit_s + tasks.wait_s, tasks.duration_s
