@@ -97,12 +97,14 @@ def _state(config: WebConfig) -> WebState:
     from web.metrics import StoreCollector, registry
     from web.notify import notifier_for
     from web.plan_changes import PlanChanges
+    from web.queries.load import stored_load
     from web.reports import Reports
     from web.tunings import Tunings
 
     store = open_store(config.settings)
     estimator = Estimator(config.settings)
-    cluster = ClusterWatch(config.settings, background=config.background, explain=estimator.explain)
+    before = stored_load(store, config.settings, now=time.time())
+    cluster = ClusterWatch(config.settings, background=config.background, explain=estimator.explain, before=before)
     notifier = notifier_for(config.settings, store, config.folder / "webhooks.json")
     if notifier is not None and config.background:
         notifier.start()

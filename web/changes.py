@@ -16,6 +16,8 @@ from web.errors import Refused
 from web.state import web
 
 MOST_CHARACTERS = 500
+LOG_IN = "log-in"
+"""The one action in the audit that changes nothing, and so has no reason."""
 
 
 def reason() -> str:
@@ -52,9 +54,9 @@ def audited(action: str, subject: str, why: str, **detail: Any) -> Iterator[dict
     write_audit(action, str(kept.pop("subject", subject)), str(kept.pop("outcome", "done")), kept)
 
 
-def write_audit(action: str, subject: str, outcome: str, detail: Mapping[str, Any]) -> None:
-    """Writes one row in the name of who asks."""
+def write_audit(action: str, subject: str, outcome: str, detail: Mapping[str, Any], who: str | None = None) -> None:
+    """Writes one row, in the name of who asks unless it names somebody else."""
     row = AuditRow(
-        at=time.time(), who=identity().name, action=action, subject=subject, outcome=outcome, detail=dict(detail)
+        at=time.time(), who=who or identity().name, action=action, subject=subject, outcome=outcome, detail=dict(detail)
     )
     web().store.audit.append(row)

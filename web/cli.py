@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import time
 from typing import Any
 
@@ -66,6 +67,23 @@ def _serve(options: dict[str, Any]) -> None:
     serve(config, lambda address: note(f"yarntune is at {address} (Ctrl-C ends it)"))
 
 
+_why = click.option("--why", metavar="REASON", help="Kept in the audit; asked for where it is not given.")
+
+
+def _reason(given: str | None) -> str:
+    """Why, as the option says or as the terminal answers.
+
+    Raises:
+        click.UsageError: it is not given, and nobody is there to ask.
+    """
+    reason = (given or "").strip()
+    if not reason and sys.stdin.isatty():
+        reason = str(click.prompt("Why (kept in the audit)", err=True)).strip()
+    if not reason:
+        raise click.UsageError("say why: --why REASON is kept in the audit")
+    return reason
+
+
 @web.group()
 def token() -> None:
     """Who may use the dashboard and the API."""
@@ -75,16 +93,20 @@ def token() -> None:
 @click.option("--name", required=True, help="Whose it is, or what for; the audit names it.")
 @click.option("--role", type=click.Choice(ROLES), default="viewer", show_default=True, help="What its holder may do.")
 @click.option("--days", type=click.FloatRange(min=0, min_open=True), help="Expires after so many days.")
+@_why
 @json_option
-def create(name: str, role: str, days: float | None, as_json: bool) -> None:
+def create(name: str, role: str, days: float | None, why: str | None, as_json: bool) -> None:
     """Make a token and print it; it is shown this once."""
     from tuner.store import Role, open_store
     from web.tokens import create_token
 
+    reason = _reason(why)
     settings, now = Settings.from_environment(), time.time()
     expires_at = None if days is None else now + days * 86400
     with open_store(settings) as store:
-        text, record = create_token(store, name=name, role=Role(role), by=settings.user, now=now, expires_at=expires_at)
+        text, record = create_token(
+            store, name=name, role=Role(role), by=settings.user, now=now, reason=reason, expires_at=expires_at
+        )
     if as_json:
         print_json({"token": text, "id": record.id, "name": name, "role": role, "expires_at": expires_at})
         return
@@ -113,16 +135,17 @@ def list_(as_json: bool) -> None:
 
 @token.command("revoke")
 @click.argument("token_id", metavar="ID", type=int)
-@click.option("--why", default="", help="Kept in the audit.")
+@_why
 @json_option
-def revoke(token_id: int, why: str, as_json: bool) -> None:
+def revoke(token_id: int, why: str | None, as_json: bool) -> None:
     """Revoke a token; its sessions end with it."""
     from tuner.store import open_store
     from web.tokens import revoke_token
 
+    reason = _reason(why)
     settings = Settings.from_environment()
     with open_store(settings) as store:
-        record = revoke_token(store, token_id, by=settings.user, reason=why, now=time.time())
+        record = revoke_token(store, token_id, by=settings.user, reason=reason, now=time.time())
     if as_json:
         print_json({"id": record.id, "name": record.name, "revoked_at": record.revoked_at})
     else:

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -44,14 +44,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class LoadSample:
-    """The cluster's load at one time."""
+    """The cluster's load at one time; None is what the store's samples do not say."""
 
     at: float
     used_mib: int
-    total_mib: int
-    pending_containers: int
-    running: int
-    waiting: int
+    total_mib: int | None
+    pending_containers: int | None
+    running: int | None
+    waiting: int | None
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ class ClusterWatch:
         background: whether to look by itself; otherwise only :meth:`refresh` does.
         read: what looks; given by tests.
         explain: says why applications wait; None where it cannot now, and then what it said before stays.
+        before: the load of the time before, oldest first.
 
     Attributes:
         looks: how often it has looked.
@@ -101,6 +102,7 @@ class ClusterWatch:
         background: bool = True,
         read: Callable[[Settings], Reading] | None = None,
         explain: Callable[[], tuple[Mapping[str, str | None], ...] | None] = lambda: None,
+        before: Iterable[LoadSample] = (),
     ) -> None:
         self._explain = explain
         self._settings = settings
@@ -111,7 +113,7 @@ class ClusterWatch:
         self._reading: Reading | None = None
         self._problem: Problem | None = None
         self._asked_at = 0.0
-        self._samples: deque[LoadSample] = deque(maxlen=MOST_SAMPLES)
+        self._samples: deque[LoadSample] = deque(before, maxlen=MOST_SAMPLES)
         self.looks = self.failures = 0
         self._thread: threading.Thread | None = None
         if background:
@@ -130,7 +132,7 @@ class ClusterWatch:
         return ClusterState(reading, problem, loading=reading is None and problem is None, stale=stale)
 
     def samples(self) -> tuple[LoadSample, ...]:
-        """The load since the server began, oldest first."""
+        """The load over time, oldest first."""
         with self._lock:
             return tuple(self._samples)
 

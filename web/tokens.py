@@ -20,9 +20,9 @@ def digest_of(token: str) -> str:
 
 
 def create_token(
-    store: Store, *, name: str, role: Role, by: str, now: float, expires_at: float | None = None
+    store: Store, *, name: str, role: Role, by: str, now: float, reason: str = "", expires_at: float | None = None
 ) -> tuple[str, Token]:
-    """Makes a token and writes its digest, and who made it, into the store.
+    """Makes a token and writes its digest into the store, and who made it and why into the audit.
 
     Returns:
         The token, which nobody can ever be shown again, and its record.
@@ -31,7 +31,7 @@ def create_token(
     record = store.tokens.create(
         NewToken(name=name, role=role, digest=digest_of(token), created_at=now, created_by=by, expires_at=expires_at)
     )
-    detail = {"name": name, "role": role.value, "expires_at": expires_at}
+    detail = {"name": name, "role": role.value, "expires_at": expires_at, "why": reason}
     store.audit.append(
         AuditRow(at=now, who=by, action="create-token", subject=f"token {record.id}", outcome="done", detail=detail)
     )

@@ -92,7 +92,8 @@ def _everything(store: Store) -> object:
 def test_a_program_needs_no_form_and_no_cookie(filled: WebState, app: Flask) -> None:
     token, _ = create_token(filled.store, name="cron", role=Role.ADMIN, by="test", now=1.0)
     client = app.test_client()
-    answer = client.post("/tokens", data={"name": "ci", "role": "viewer"}, headers={"Authorization": f"Bearer {token}"})
+    form = {"name": "ci", "role": "viewer", "why": "builds"}
+    answer = client.post("/tokens", data=form, headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code == 200
     assert filled.store.tokens.list()[0].name == "ci"
     assert filled.store.audit.list(limit=1)[0].who == "cron"
@@ -108,6 +109,11 @@ def test_a_token_that_is_none_is_refused_even_for_looking(client: FlaskClient, h
 def test_logging_in_and_out(state: WebState, operator: Person) -> None:
     page = operator.client.get("/").text
     assert "operator-1" in page
+    last = state.store.audit.list(limit=1)[0]
+    assert (last.who, last.action, last.outcome) == ("operator-1", "log-in", "done")
+    assert last.detail["from"] == "127.0.0.1"
+    assert operator.token not in str(last)
+    assert "log-in" not in page, "it is in the audit, and no change"
     assert operator.post("/logout").status_code == 302
     assert "Log in" in operator.client.get("/").text
 
@@ -178,7 +184,11 @@ def test_the_store_keeps_a_digest_and_never_the_token(state: WebState, app: Flas
 
 
 def test_an_admin_makes_and_revokes_tokens(state: WebState, admin: Person, app: Flask) -> None:
-    page = admin.post("/tokens", name="bob", role="operator")
+    assert admin.post("/tokens", name="bob", role="operator").status_code == 400, "the reason is missing"
+    assert len(state.store.tokens.list()) == 1
+    page = admin.post("/tokens", name="bob", role="operator", why="new in the team")
+    last = state.store.audit.list(limit=1)[0]
+    assert (last.who, last.action, last.detail["why"]) == ("admin-1", "create-token", "new in the team")
     token = page.text.split("yt_")[1].split("<")[0]
     other = app.test_client()
     assert other.get("/tunings/new", headers={"Authorization": f"Bearer yt_{token}"}).status_code == 200

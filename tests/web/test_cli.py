@@ -12,6 +12,7 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -33,7 +34,7 @@ def _json(*arguments: str) -> dict[str, object]:
 
 
 def test_a_token_is_made_listed_without_itself_and_revoked() -> None:
-    made = _json("token", "create", "--name", "ann", "--role", "operator", "--days", "1")
+    made = _json("token", "create", "--name", "ann", "--role", "operator", "--days", "1", "--why", "runs etl")
     with open_store(Settings.from_environment()) as store:
         record = find_token(store, str(made["token"]), now=0.0)
         assert record is not None
@@ -45,15 +46,36 @@ def test_a_token_is_made_listed_without_itself_and_revoked() -> None:
     _json("token", "revoke", "1", "--why", "left")
     with open_store(Settings.from_environment()) as store:
         assert find_token(store, str(made["token"]), now=0.0) is None
-        assert [row.action for row in store.audit.list()] == ["revoke-token", "create-token"]
+        rows = [(row.action, row.detail["why"]) for row in store.audit.list()]
+        assert rows == [("revoke-token", "left"), ("create-token", "runs etl")]
     text = CliRunner().invoke(web, ["token", "list"]).output
     assert "ended" in text
 
 
 def test_for_people_the_token_alone_is_on_stdout() -> None:
-    result = CliRunner().invoke(web, ["token", "create", "--name", "ann"])
+    result = CliRunner().invoke(web, ["token", "create", "--name", "ann", "--why", "tests"])
     assert re.fullmatch(r"yt_[\w-]{43}\n", result.stdout)
     assert "not shown again" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["create", "--name", "ann"], ["revoke", "1"], ["revoke", "1", "--why", " "]])
+def test_no_token_changes_without_a_reason(arguments: list[str]) -> None:
+    made = _json("token", "create", "--name", "old", "--why", "tests")
+    result = CliRunner().invoke(web, ["token", *arguments])
+    assert result.exit_code == 2
+    assert "--why REASON" in result.output
+    with open_store(Settings.from_environment()) as store:
+        assert [each.name for each in store.tokens.list()] == ["old"]
+        assert find_token(store, str(made["token"]), now=0.0) is not None
+
+
+def test_at_a_terminal_the_reason_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("web.cli.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    result = CliRunner().invoke(web, ["token", "create", "--name", "ann"], input="new in the team\n")
+    assert result.exit_code == 0
+    assert re.fullmatch(r"yt_[\w-]{43}", result.stdout.splitlines()[-1])
+    with open_store(Settings.from_environment()) as store:
+        assert store.audit.list()[0].detail["why"] == "new in the team"
 
 
 def _serve(*options: str) -> subprocess.Popen[str]:
@@ -98,7 +120,7 @@ def test_to_others_it_is_not_open_before_there_is_a_token() -> None:
 
 
 def test_to_others_it_shows_nothing_without_one() -> None:
-    token = str(_json("token", "create", "--name", "ann")["token"])
+    token = str(_json("token", "create", "--name", "ann", "--why", "tests")["token"])
     process = _serve("--host", "0.0.0.0")
     try:
         assert process.stderr is not None

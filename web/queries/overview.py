@@ -9,8 +9,9 @@ from tuner.settings import MemoryPrice
 from tuner.store import AuditRow, Run, Store, StudyState
 from tuner.store.statistics import JobSaving
 from tuner.units import gib_seconds
-from web import charts
+from web.changes import LOG_IN
 from web.live import ClusterState, LoadSample
+from web.queries.load import load_chart, load_table
 from web.respond import View
 from web.tables import Column, Table
 
@@ -27,7 +28,7 @@ def overview(store: Store, state: ClusterState, samples: Sequence[LoadSample], p
     Args:
         store: the store.
         state: the cluster as it was seen last.
-        samples: its load since the server began.
+        samples: its load over time, oldest first.
         price: of memory, where it is set.
     """
     statistics = store.statistics
@@ -48,10 +49,16 @@ def overview(store: Store, state: ClusterState, samples: Sequence[LoadSample], p
     tables = (
         _savings_table(savings[:_MOST_SAVERS], price),
         _recent_table(recent, {key: job.name for key, job in names.items() if job is not None}),
-        audit_table(store.audit.list(limit=_RECENT)),
-        _load_table(samples),
+        audit_table(_changes(store)),
+        load_table(samples),
     )
-    return View("overview", "Overview", values, tables, (_load_chart(samples),), {"cluster": state})
+    return View("overview", "Overview", values, tables, (load_chart(samples),), {"cluster": state})
+
+
+def _changes(store: Store) -> list[AuditRow]:
+    """The newest rows of the audit that are changes: logins are none."""
+    rows = store.audit.list(limit=_RECENT * 8)
+    return [row for row in rows if row.action != LOG_IN][:_RECENT]
 
 
 def saving_values(savings: Sequence[JobSaving], price: MemoryPrice | None) -> dict[str, Any]:
@@ -182,38 +189,3 @@ def _recent_table(runs: Sequence[Run], names: Mapping[int, str]) -> Table:
     ]
     empty = "No runs yet: `yarntune tune APP` makes the first ones."
     return Table("runs", "Newest runs", columns, rows, empty)
-
-
-def _load_table(samples: Sequence[LoadSample]) -> Table:
-    columns = (
-        Column("at", "When", "time"),
-        Column("used_mib", "Used", "mib"),
-        Column("total_mib", "Of", "mib"),
-        Column("running", "Running", "number"),
-        Column("waiting", "Waiting", "number"),
-        Column("pending_containers", "Containers waiting", "number"),
-    )
-    rows = [vars(sample) for sample in reversed(samples)]
-    return Table("load_over_time", "Load of the cluster since this server began", columns, rows, "Not seen yet.")
-
-
-def _load_chart(samples: Sequence[LoadSample]) -> charts.Chart:
-    x = [int(sample.at * 1000) for sample in samples]
-    used = [sample.used_mib / 1024 for sample in samples]
-    total = [sample.total_mib / 1024 for sample in samples]
-    newest = samples[-1] if samples else None
-    summary = "Nothing was measured yet."
-    if newest is not None:
-        share = newest.used_mib / newest.total_mib if newest.total_mib else 0.0
-        summary = f"{share:.0%} of the memory is in use now; at most {max(used):.1f} GiB were since this server began."
-    return charts.Chart(
-        "load-chart",
-        "Memory in use",
-        summary,
-        (
-            charts.line("used", x, used, fill=True, shape="hv"),
-            charts.line("in all", x, total, colour="@muted", dash="dot"),
-        ),
-        "load_over_time",
-        {"xaxis": {"type": "date"}, "yaxis": charts.axis("GiB", rangemode="tozero")},
-    )

@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 
 from web import auth
 from web.auth import identity, public
-from web.changes import write_audit
+from web.changes import LOG_IN, write_audit
 from web.parameters import words
 from web.state import web
 
@@ -32,11 +32,14 @@ def log_in() -> ResponseReturnValue:
     """Begins a session."""
     token = auth.log_in(words("token", source=request.form), now=time.time())
     if token is None:
-        write_audit("log-in", "dashboard", "refused", {"from": request.remote_addr})
+        write_audit(LOG_IN, "dashboard", "refused", {"from": request.remote_addr})
         problem = "That token is unknown, revoked or expired."
         return make_response(
             render_template("login.html", next=words("next", source=request.form), problem=problem), 401
         )
+    # Who asks was settled before the session began.
+    detail = {"from": request.remote_addr, "token": token.id, "role": token.role.value}
+    write_audit(LOG_IN, "dashboard", "done", detail, who=token.name)
     flash(f"Logged in as {token.name} ({token.role.value}).")
     return redirect(_inside(words("next", source=request.form)))
 

@@ -43,7 +43,8 @@ def create() -> ResponseReturnValue:
     name, role = words("name", source=request.form), words("role", source=request.form)
     if not name or role not in list(Role):
         raise Refused(400, "a token needs a name and a role", f"roles: {', '.join(Role)}")
-    token, record = create_token(web().store, name=name, role=Role(role), by=identity().name, now=time.time())
+    why, who = reason(), identity().name
+    token, record = create_token(web().store, name=name, role=Role(role), by=who, reason=why, now=time.time())
     view = tokens_view()
     return render_template("tokens.html", view=view, tables={"tokens": view.tables[0]}, made=token, record=record)
 
