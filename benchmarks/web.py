@@ -68,7 +68,7 @@ def fill(folder: Path, *, jobs: int, runs: int, plans: int) -> list[str]:
             )  # fmt: skip
             if i < tuned:
                 _study(store, job, chance, NOW - 30 * DAY, trials=TRIALS, state=StudyState.FINISHED)
-            # One job in ten is run by the hour, and has most of the runs.
+            # The first job gets what is left over: more runs than its page shows, so that page is as large as can be.
             share = left // jobs if i else left - (left // jobs) * (jobs - 1)
             _production(store, job, chance, NOW, share)
         applied = ("CHECKING", "WRITING", "VERIFYING", "WATCHING", "APPLIED")

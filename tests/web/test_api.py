@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -350,6 +351,37 @@ def test_a_tuning_that_may_not_be_started_is_refused(program: Caller) -> None:
     refused(program.post("/tunings", {**WHY, "job_id": 1, "pins": {"spark.jars": "evil.jar"}}), 400)
     refused(program.post("/tunings", {**WHY, "job_id": 1, "pins": {"spark.executor.cores": "1,spark.jars=x"}}), 422)
     refused(program.post("/tunings/1/stop", WHY), 404)
+
+
+def test_a_tuning_is_started_looked_at_and_stopped_once(
+    filled: WebState, program: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real `yarntune tune` without a cluster: it ends by itself, and says why."""
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "job.py").write_text("print(1)")
+    object.__setattr__(filled.config, "settings", replace(filled.config.settings, web_programs=(tmp_path,)))
+    order = {**WHY, "program": str(tmp_path / "job.py"), "arguments": ["a b"], "trials": 3}
+    made = checked(program.post("/tunings", order), BY_ID["startTuning"])
+    assert (made["trials"], made["who"]) == (3, "admin-program")
+    deadline = time.monotonic() + 120
+    while filled.tunings.get(made["id"]).running and time.monotonic() < deadline:
+        time.sleep(0.1)
+    found = checked(program.get(f"/tunings/{made['id']}"), BY_ID["getTuning"])
+    assert found["state"] == "FAILED"
+    assert "error:" in found["output"]
+    refused(program.post(f"/tunings/{made['id']}/stop", WHY), 409)
+    assert [each["id"] for each in checked(program.get("/tunings"), BY_ID["listTunings"])["items"]] == [made["id"]]
+
+
+def test_an_event_log_is_analysed_and_kept_as_an_analysis(program: Caller, event_log_path: Path) -> None:
+    data = event_log_path.read_bytes()
+    sent_ = program.send("/event-logs?name=app-1&increment_mib=512", data, "application/octet-stream")
+    made = checked(sent_, BY_ID["analyzeEventLog"])
+    assert made["increment_mib"] == 512
+    assert checked(program.get(f"/event-logs/{made['id']}"), BY_ID["getEventLog"]) == made
+    listed = checked(program.get("/event-logs"), BY_ID["listEventLogs"])["items"]
+    assert [(each["id"], each["name"], each["who"]) for each in listed] == [(made["id"], "app-1", "admin-program")]
 
 
 def test_a_wrong_event_log_is_refused(program: Caller) -> None:
