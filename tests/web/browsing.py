@@ -47,6 +47,15 @@ class Visit:
         self.page.keyboard.press("Enter")
         self.page.wait_for_selector("text=Log out")
 
+    def tab_to(self, name: str, *, backwards: bool = False, most: int = 150) -> None:
+        """Presses Tab until what has the focus has this name."""
+        asked = "() => document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim()"
+        for _ in range(most):
+            self.page.keyboard.press("Shift+Tab" if backwards else "Tab")
+            if self.page.evaluate(asked) == name:
+                return
+        raise AssertionError(f"{most} times Tab do not lead to {name!r}")
+
     def axe(self) -> list[dict[str, Any]]:
         """Serious and critical findings of axe-core; read into the page past its policy, as a browser's tools are."""
         self.page.evaluate(AXE.read_text())

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from playwright.sync_api import Browser, sync_playwright
 
+from tests.web.browser import launch
 from tests.web.seed import fill
 from tuner.settings import MemoryPrice, Settings
 from tuner.store import Role, open_store
@@ -74,6 +76,24 @@ def filled(state: WebState, filled_file: Path) -> WebState:
     ):
         source.backup(copy)
     return state
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests."""
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def event_log_path(shared_data: Path) -> Path:
+    """A small log of a real application."""
+    found = sorted((shared_data / "eventlogs" / "spark-upstream").rglob("*"), key=lambda path: path.stat().st_size)
+    return next(
+        path for path in found if path.is_file() and path.suffix == "" and 20_000 < path.stat().st_size < 3_000_000
+    )
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 from werkzeug.serving import make_server
 
-from tests.web.browser import launch
 from tests.web.browsing import Visit
 from tests.web.screenshots import CASE, WHAT_IF
 from tests.web.test_pages import see
@@ -36,21 +36,13 @@ PATHS = [
         "/plans/4",
         "/audit",
         "/workloads",
-        "/workloads/etl-night",
+        "/workloads/etl-night?factor=10&by=tasks",
+        "/plans/2/rollback",
         "/settings",
         "/tokens",
         "/jobs/1/importance",
     ],
 ]
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """One browser for all tests."""
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -99,7 +91,12 @@ def test_no_page_has_an_error_a_foreign_request_or_a_barrier(
         window.goto(path)
         assert window.axe() == [], path
         assert window.noted == [], path
-    window.page.set_viewport_size({"width": 390, "height": 800})
+
+
+@pytest.mark.slow
+def test_no_page_is_wider_than_a_telephone(visit: Callable[..., Visit], token: str) -> None:
+    window = visit(width=390)
+    window.log_in(token)
     for path in PATHS:
         window.goto(path)
         wide = window.page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -155,17 +152,42 @@ def test_by_keyboard_alone_one_gets_in_past_the_menu_and_out(visit: Callable[...
     assert window.page.get_by_text("read only").is_visible()
 
 
-def test_a_what_if_is_answered_on_the_page(visit: Callable[..., Visit]) -> None:
+def test_a_what_if_is_asked_by_keyboard_alone_and_answered_on_the_page(visit: Callable[..., Visit]) -> None:
     window = visit()
     window.goto("/what-if?case=nightly")
-    window.page.get_by_label("yarn.scheduler.capacity.root.etl.capacity").fill("40")
-    window.page.get_by_label("yarn.scheduler.capacity.root.ingest.capacity").fill("50")
-    window.page.get_by_label("yarn.scheduler.capacity.root.ingest.maximum-capacity").fill("100")
-    window.page.get_by_role("button", name="Estimate").click()
+    for name, value in (("etl.capacity", "40"), ("ingest.capacity", "50"), ("ingest.maximum-capacity", "100")):
+        window.tab_to(f"yarn.scheduler.capacity.root.{name}", backwards=name == "etl.capacity")
+        window.page.keyboard.press("Control+A")
+        window.page.keyboard.type(value)
+    window.tab_to("Estimate")
+    window.page.keyboard.press("Enter")
     window.page.wait_for_selector("#answer .verdict, #answer [role=alert]", timeout=300_000)
     assert window.page.locator("#answer .verdict").count() == 1
     assert "p.yarn.scheduler.capacity.root.etl.capacity=40" in window.page.url
     assert window.page.locator("#answer .main-svg").count() >= 1
+
+
+def test_an_event_log_is_uploaded_and_its_analysis_shown(
+    visit: Callable[..., Visit], token: str, filled: WebState, event_log_path: Path
+) -> None:
+    window = visit()
+    window.log_in(token)
+    window.goto("/logs")
+    page = window.page
+    page.set_input_files("#log", event_log_path)
+    page.fill("#increment", "512")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=containers in multiples of 512 MiB", timeout=120_000)
+    page.wait_for_load_state("networkidle")
+    (kept,) = filled.reports.all()
+    assert page.url == f"{window.address}/logs/{kept['id']}"
+    assert kept["application"] in page.locator(".heading").inner_text()
+    assert page.locator("#t-findings").is_visible()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert window.axe() == []
+    window.goto("/logs")
+    assert page.locator("section:has(#t-reports) tbody a").inner_text() == event_log_path.name
 
 
 def test_a_part_that_is_refused_says_so_in_its_place(visit: Callable[..., Visit]) -> None:

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 from werkzeug.serving import make_server
 
 import workloads.programs
 from rules.lifecycle.context import open_context
 from rules.lifecycle.propose import make_plan, record_plan
-from tests.web.browser import launch
 from tests.web.browsing import Visit
 from tuner.settings import Settings
 from tuner.store import Role
@@ -53,20 +52,17 @@ def live(
 
 
 @pytest.fixture
-def window(live: Flask) -> Iterator[Visit]:
+def window(live: Flask, chromium: Browser) -> Iterator[Visit]:
     """An operator who has logged in."""
     state = live.extensions["yarntune"]
     token, _ = create_token(state.store, name="ann", role=Role.OPERATOR, by="test", now=time.time())
     server = make_server("127.0.0.1", 0, live, threaded=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
-        visit = Visit(browser, f"http://127.0.0.1:{server.server_port}")
-        visit.log_in(token)
-        yield visit
-        visit.close()
-        browser.close()
+    visit = Visit(chromium, f"http://127.0.0.1:{server.server_port}")
+    visit.log_in(token)
+    yield visit
+    visit.close()
     server.shutdown()
     thread.join()
     server.server_close()

@@ -14,13 +14,9 @@ from web.state import WebState
 
 
 @pytest.fixture(scope="session")
-def event_log(shared_data: Path) -> bytes:
-    """A small log of a real application."""
-    found = sorted((shared_data / "eventlogs" / "spark-upstream").rglob("*"), key=lambda path: path.stat().st_size)
-    usable = [
-        path for path in found if path.is_file() and path.suffix == "" and 20_000 < path.stat().st_size < 3_000_000
-    ]
-    return usable[0].read_bytes()
+def event_log(event_log_path: Path) -> bytes:
+    """What is in it."""
+    return event_log_path.read_bytes()
 
 
 def _send(person: Person, data: bytes, name: str):  # type: ignore[no-untyped-def]
