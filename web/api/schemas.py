@@ -354,6 +354,7 @@ class RollbackOrder(Item):
 class TokenOrder(Item):
     """A token to be made."""
 
+    why: Why
     name: Word
     role: Literal["viewer", "operator", "admin"]
     days: Annotated[float, Meta(gt=0, le=36500)] | None = None

@@ -139,6 +139,7 @@ def make_token(call: Call) -> Any:
         role=Role(body.role),
         by=identity().name,
         now=now,
+        reason=body.why,
         expires_at=None if body.days is None else now + body.days * _DAY_S,
     )
     return {"id": made.id, "name": made.name, "role": made.role.value, "token": token}
