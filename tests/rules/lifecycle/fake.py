@@ -207,7 +207,7 @@ def file_of(conf: Mapping[str, str]) -> bytes:
     return f"<configuration><!-- by hand -->\n{rows}</configuration>\n".encode()
 
 
-def context_of(url: str, store: Store, folder: Path, *, settle_s: float = 3.0, timeout_s: float = 0.4) -> Context:
+def context_of(url: str, store: Store, folder: Path, *, settle_s: float = 3.0, timeout_s: float = 1.5) -> Context:
     """A context on a fake cluster; close its ``rm`` afterwards."""
     rm = ResourceManagerClient(url, SimpleAuth("alice"), timeout_s=timeout_s)
     return Context(
