@@ -14,6 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import filelock
 import numba
 import numpy as np
 import platformdirs
@@ -33,7 +34,8 @@ def _cache_folder() -> Path:
     return Path(base) / digest.hexdigest()[:16]
 
 
-numba.config.CACHE_DIR = str(_cache_folder())
+_CACHE = _cache_folder()
+numba.config.CACHE_DIR = str(_CACHE)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -87,8 +89,28 @@ LINKED: Mapping[str, Any] = {
 compiled: Callable[..., Any] = partial(numba.njit, **LINKED)
 """Decorates what is called from compiled code only: it needs no cache of its own and no way in from Python or C."""
 
-entry_point: Callable[..., Any] = numba.njit(cache=True, error_model="numpy", nogil=True)
-"""Decorates what Python calls: compiled at the first call of a process unless the disk has it."""
+
+def entry_point(function: Callable[..., Any]) -> Any:
+    """Decorates what Python calls: compiled at the first call of a process unless the disk has it.
+
+    One process at a time: numba numbers the files of a function's versions by how many there are, so two that compile
+    different versions at once would write the same file, and a third would run the one for the other.
+    """
+    dispatcher = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
+    compile_version = dispatcher.compile
+
+    def compile_alone(signature: Any) -> Any:
+        _CACHE.mkdir(parents=True, exist_ok=True)
+        with _lock():
+            return compile_version(signature)
+
+    dispatcher.compile = compile_alone
+    return dispatcher
+
+
+@cache
+def _lock() -> filelock.BaseFileLock:
+    return filelock.FileLock(_CACHE / "compiling.lock")
 
 
 @cache
