@@ -204,6 +204,12 @@ def test_a_workload_is_held_against_itself_reduced(client: FlaskClient) -> None:
     rows = tasks["reduction"]
     assert sum(row["tasks"] for row in rows) == plain["tasks"]
     assert sum(row["reduced_tasks"] for row in rows) == tasks["reduced_tasks"] * 4
+    memory = [sum(row[key] for row in rows) for key in ("memory_mib", "reduced_memory_mib")]
+    assert memory[1] == pytest.approx(memory[0], rel=0.1), "scaled up again it asks for as much"
+    assert [row["memory_mib"] for row in time_["reduction"]] == pytest.approx(
+        [row["reduced_memory_mib"] for row in time_["reduction"]]
+    )
+    assert plain["over_time"][0]["memory_mib"] == rows[0]["memory_mib"], "of a sample no wait is known"
     errors = {row["what"]: row["error"] for row in tasks["replication_error_by"]}
     assert errors.pop("mean of the four") == tasks["replication_error"] == pytest.approx(sum(errors.values()) / 4)
     page = client.get("/workloads/etl-night?factor=4&by=tasks").text

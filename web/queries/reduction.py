@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from web import charts
-from web.queries.workloads import busy_in, edges_of
+from web.queries.workloads import edges_of, use_in
 from web.respond import View
 from web.tables import Column, Table
 from workloads.reduce import By, ReplicationError, reduce_workload, replication_error
@@ -57,25 +57,21 @@ def with_reduction(view: View, found: Workload, factor: float, by: By) -> View:
     )
 
 
-def _figures(workload: Workload, edges: Any, weight: float) -> tuple[Any, Any | None]:
-    """Tasks submitted and mean MiB in use in each span."""
+def _figures(workload: Workload, edges: Any, weight: float) -> tuple[Any, Any]:
+    """Tasks submitted and mean MiB asked for in each span, without waits, as the error has it."""
     tasks = workload.tasks
     submitted, _ = np.histogram(tasks.submit_s, edges, weights=tasks.count * weight)
-    busy = busy_in(workload, edges)
-    return submitted, None if busy is None else busy[1] * weight
+    return submitted, use_in(workload, edges, waits=False)[1] * weight
 
 
-def _rows(edges: Any, before: tuple[Any, Any | None], after: tuple[Any, Any | None]) -> list[dict[str, Any]]:
-    def at(values: Any | None, i: int) -> float | None:
-        return None if values is None else float(values[i])
-
+def _rows(edges: Any, before: tuple[Any, Any], after: tuple[Any, Any]) -> list[dict[str, Any]]:
     return [
         {
             "from_s": float(edges[i]),
-            "tasks": at(before[0], i),
-            "reduced_tasks": at(after[0], i),
-            "memory_mib": at(before[1], i),
-            "reduced_memory_mib": at(after[1], i),
+            "tasks": float(before[0][i]),
+            "reduced_tasks": float(after[0][i]),
+            "memory_mib": float(before[1][i]),
+            "reduced_memory_mib": float(after[1][i]),
         }
         for i in range(len(edges) - 1)
     ]
@@ -86,7 +82,7 @@ def _comparison_table(rows: list[dict[str, Any]]) -> Table:
         Column("from_s", "From", "seconds"),
         Column("tasks", "Tasks submitted", "number"),
         Column("reduced_tasks", "Reduced, scaled", "number"),
-        Column("memory_mib", "Memory in use, mean", "mib"),
+        Column("memory_mib", "Memory asked for, mean", "mib"),
         Column("reduced_memory_mib", "Reduced, scaled", "mib"),
     )
     return Table("reduction", "Original and reduced over time", columns, rows)
@@ -102,8 +98,8 @@ def _charts(rows: list[dict[str, Any]], error: ReplicationError) -> tuple[charts
     hours = [row["from_s"] / 3600 for row in rows]
 
     def compared(name: str, title: str, unit: str, summary: str, key: str, scale: float) -> charts.Chart:
-        def series(column: str) -> list[float | None]:
-            return [None if row[column] is None else row[column] / scale for row in rows]
+        def series(column: str) -> list[float]:
+            return [row[column] / scale for row in rows]
 
         return charts.Chart(
             name, title, summary,
@@ -115,8 +111,8 @@ def _charts(rows: list[dict[str, Any]], error: ReplicationError) -> tuple[charts
         )  # fmt: skip
 
     arrivals = f"In a step of the span the tasks submitted differ by {error.arrivals:.0%} on average."
-    found = [compared("reduced-arrivals-chart", "Tasks submitted", "Tasks", arrivals, "tasks", 1.0)]
-    if rows and rows[0]["memory_mib"] is not None and rows[0]["reduced_memory_mib"] is not None:
-        memory = f"In a step of the span the memory asked for differs by {error.memory_mib:.0%} on average."
-        found.append(compared("reduced-usage-chart", "Memory in use", "GiB", memory, "memory_mib", 1024.0))
-    return tuple(found)
+    memory = f"In a step of the span the memory asked for differs by {error.memory_mib:.0%} on average."
+    return (
+        compared("reduced-arrivals-chart", "Tasks submitted", "Tasks", arrivals, "tasks", 1.0),
+        compared("reduced-usage-chart", "Memory asked for", "GiB", memory, "memory_mib", 1024.0),
+    )

@@ -46,24 +46,23 @@ def workload(found: Workload) -> View:
     begin_s, end_s = found.span_s
     edges = edges_of(found)
     arrivals, _ = np.histogram([job.submit_s for job in found.jobs], edges)
-    busy = busy_in(found, edges)
+    observed = has_starts(found)
+    cores, memory = use_in(found, edges, waits=observed)
     rows = [
         {
             "from_s": float(edges[i]),
             "arrivals": int(arrivals[i]),
-            "cores": None if busy is None else float(busy[0][i]),
-            "memory_mib": None if busy is None else float(busy[1][i]),
+            "cores": float(cores[i]),
+            "memory_mib": float(memory[i]),
         }
         for i in range(BINS)
     ]
-    columns: tuple[Column, ...] = (
+    columns = (
         Column("from_s", "From", "seconds"),
         Column("arrivals", "Jobs submitted", "number"),
-        Column("cores", "Cores in use, mean", "number"),
-        Column("memory_mib", "Memory in use, mean", "mib"),
+        Column("cores", "Cores in use, mean" if observed else "Cores asked for, mean", "number"),
+        Column("memory_mib", "Memory in use, mean" if observed else "Memory asked for, mean", "mib"),
     )
-    if busy is None:
-        columns = columns[:2]
     table = Table("over_time", "Arrivals and use over time", columns, rows)
     values = {
         "name": found.name,
@@ -74,7 +73,7 @@ def workload(found: Workload) -> View:
         "memory_gib_seconds": found.tasks.memory_mib_seconds / 1024,
         "assumptions": [f"{each.name} = {each.value}: {each.reason}" for each in found.assumptions],
     }
-    return View("workload", f"Workload {found.name}", values, (table,), _charts(rows))
+    return View("workload", f"Workload {found.name}", values, (table,), _charts(rows, observed=observed))
 
 
 def edges_of(found: Workload) -> Any:
@@ -83,13 +82,22 @@ def edges_of(found: Workload) -> Any:
     return np.linspace(begin_s, max(end_s, begin_s + 1.0), BINS + 1)
 
 
-def busy_in(found: Workload, edges: Any) -> tuple[Any, Any] | None:
-    """Mean cores and MiB in use in each bin, from the tasks whose start is known; None where none is."""
+def has_starts(found: Workload) -> bool:
+    """Whether it is known of any task when it began to run; of a sample, which never ran, it is not."""
+    return bool(np.isfinite(found.tasks.submit_s + found.tasks.wait_s).any())
+
+
+def use_in(found: Workload, edges: Any, *, waits: bool) -> tuple[Any, Any]:
+    """Mean cores and MiB in use in each bin.
+
+    Args:
+        found: the workload.
+        edges: of the bins, in seconds.
+        waits: of the tasks whose start is known, with their waits; else of all, as if each ran when it was submitted.
+    """
     tasks = found.tasks
-    start, duration = tasks.submit_s + tasks.wait_s, tasks.duration_s
+    start, duration = tasks.submit_s + (tasks.wait_s if waits else 0.0), tasks.duration_s
     known = np.isfinite(start) & np.isfinite(duration)
-    if not known.any():
-        return None
     start, end = start[known], start[known] + duration[known]
     weight_cores = _weights(tasks.cores, tasks.count, known)
     weight_memory = _weights(tasks.memory_mib, tasks.count, known)
@@ -115,24 +123,23 @@ def _integral(at: Any, weights: Any, edges: Any) -> Any:
     return edges * sums[place] - moments[place]
 
 
-def _charts(rows: list[dict[str, Any]]) -> tuple[charts.Chart, ...]:
+def _charts(rows: list[dict[str, Any]], *, observed: bool) -> tuple[charts.Chart, ...]:
     hours = [row["from_s"] / 3600 for row in rows]
     arrivals = [row["arrivals"] for row in rows]
     most = max(arrivals, default=0)
-    found = [
+    memory = [row["memory_mib"] / 1024 for row in rows]
+    use = f"At most {max(memory, default=0.0):,.1f} GiB were {'in use' if observed else 'asked for'} in one span."
+    if not observed:
+        use += " As if each task ran when it was submitted: when it did is not known."
+    return (
         charts.Chart(
             "arrivals-chart", "Arrivals", f"At most {most} jobs were submitted in one of {BINS} equal spans.",
             (charts.line("jobs submitted", hours, arrivals, shape="hv", fill=True),), "over_time",
             {"xaxis": charts.axis("Hours"), "yaxis": charts.axis("Jobs", rangemode="tozero")},
-        )
-    ]  # fmt: skip
-    memory = [row["memory_mib"] for row in rows if row["memory_mib"] is not None]
-    if memory:
-        found.append(
-            charts.Chart(
-                "usage-chart", "Memory in use", f"At most {max(memory) / 1024:,.1f} GiB were in use in one span.",
-                (charts.line("GiB", hours, [each / 1024 for each in memory], shape="hv", fill=True),), "over_time",
-                {"xaxis": charts.axis("Hours"), "yaxis": charts.axis("GiB", rangemode="tozero")},
-            )
-        )  # fmt: skip
-    return tuple(found)
+        ),
+        charts.Chart(
+            "usage-chart", "Memory in use" if observed else "Memory asked for", use,
+            (charts.line("GiB", hours, memory, shape="hv", fill=True),), "over_time",
+            {"xaxis": charts.axis("Hours"), "yaxis": charts.axis("GiB", rangemode="tozero")},
+        ),
+    )  # fmt: skip
