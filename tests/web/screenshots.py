@@ -14,14 +14,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 from werkzeug.serving import make_server
 
 from tests.web.browser import launch
 from tests.web.cluster import reading
-from tests.web.seed import NOW, fill
+from tests.web.seed import fill
+from tuner.files import write_bytes_atomically
 from tuner.settings import MemoryPrice, Settings
 from tuner.store import Role
 from web.app import create_app
@@ -54,7 +57,7 @@ PAGES: dict[str, str] = {
     "rollback": "/plans/2/rollback",
     "audit": "/audit",
     "workloads": "/workloads",
-    "workload": "/workloads/etl-night",
+    "workload": "/workloads/etl-night?factor=10&by=tasks",
     "settings": "/settings",
     "tokens": "/tokens",
     "login": "/login",
@@ -73,8 +76,9 @@ def served() -> Iterator[tuple[str, str]]:
         app = create_app(WebConfig(settings=settings, secret_key=b"s" * 32, background=False))
         state = app.extensions["yarntune"]
         assert isinstance(state, WebState)
+        who = {"name": "ann", "role": Role.ADMIN, "by": "setup", "reason": "runs the cluster"}
+        token, _ = create_token(state.store, now=time.time() - 90 * 86400, **who)  # type: ignore[arg-type]
         prepare(state)
-        token, _ = create_token(state.store, name="ann", role=Role.ADMIN, by="setup", now=NOW - 90 * 86400)
         server = make_server("127.0.0.1", 0, app, threaded=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
@@ -93,8 +97,11 @@ def prepare(state: WebState) -> None:
     state.cluster._explain = lambda: reading(now).reasons
     state.cluster.refresh()
     for i in range(240):
-        used = int(262144 * (0.62 + 0.25 * math.sin(i / 30) + 0.06 * math.sin(i / 3)))
-        state.cluster._samples.appendleft(LoadSample(now - 60.0 * i, used, 262144, int(used / 20000), 8, i % 5))
+        # Ends at what the cluster now shows.
+        used = int(241090 * (0.73 + 0.21 * math.cos(i / 40) + 0.06 * math.cos(i / 5)))
+        waiting = max(0, round((used - 200_000) / 13_000))
+        sample = LoadSample(now - 60.0 * i, used, 262144, 4 * waiting + 1, used // 21_500, waiting)
+        state.cluster._samples.appendleft(sample)
     state.cases.add("nightly", CASE.read_bytes())
 
 
@@ -122,8 +129,16 @@ def take(browser: Browser, address: str, token: str, images: Path, only: list[st
                 page.wait_for_load_state("networkidle")
                 page.wait_for_timeout(400)
                 suffix = "" if scheme == "light" else "-dark"
-                page.screenshot(path=images / f"{name}-{width}{suffix}.png", full_page=True)
+                _keep(page.screenshot(full_page=True), images / f"{name}-{width}{suffix}.png")
             context.close()
+
+
+def _keep(png: bytes, path: Path) -> None:
+    """Writes a picture with 256 colours, a third of the size: flat areas and text have no more that can be told."""
+    picture = Image.open(BytesIO(png)).convert("RGB")
+    found = BytesIO()
+    picture.quantize(256, dither=Image.Dither.NONE).save(found, "PNG", optimize=True)
+    write_bytes_atomically(path, found.getvalue())
 
 
 def main() -> int:

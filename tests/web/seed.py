@@ -39,25 +39,31 @@ DEFAULT = {
     "spark.executor.memoryOverhead": "1024m",
     "spark.sql.shuffle.partitions": "200",
 }
+UNTUNED = {**DEFAULT, "spark.executor.memory": "2688m", "spark.executor.memoryOverhead": "384m"}
+"""What a job runs with that somebody has set up by hand."""
 PREFIX = "yarn.scheduler.capacity."
 
 
 def fill(store: Store, now: float = NOW) -> None:
     """Fills a store; the same every time."""
     chance = random.Random(7)
+    production: list[tuple[float, Job, dict[str, str]]] = []
     for name, queue, runs in (
         ("daily-report", "root.prod.etl", 40),
         ("sessionize", "root.prod.etl", 18),
         ("k_means", "root.ds", 0),
     ):
         job = _job(store, name, queue, now - 40 * DAY)
-        _study(store, job, chance, now - 20 * DAY, trials=12, state=StudyState.FINISHED)
-        _production(store, job, chance, now, runs)
-    _study(
-        store, _job(store, "page_rank", "root.ds", now - DAY), chance, now - 900, trials=10, state=StudyState.RUNNING
-    )
-    for name in ("ingest-clicks", "ingest-orders", "compaction", "feature-export"):
-        _production(store, _job(store, name, "root.prod.ingest", now - 9 * DAY), chance, now, 6)
+        best = _study(store, job, chance, now - 20 * DAY, trials=12, state=StudyState.FINISHED)
+        production += [(at, job, best) for at in _times(now, runs)]
+    page_rank = _job(store, "page_rank", "root.ds", now - DAY)
+    for i, name in enumerate(("ingest-clicks", "ingest-orders", "compaction", "feature-export")):
+        job = _job(store, name, "root.prod.ingest", now - 9 * DAY)
+        production += [(at - 1200.0 * i, job, UNTUNED) for at in _times(now, 6)]
+    # As a cluster would have them: one after the other, whichever job's they are.
+    for at, job, configuration in sorted(production, key=lambda each: each[0]):
+        _run(store, job, chance, RunKind.PRODUCTION, configuration, at, None, None)
+    _study(store, page_rank, chance, now - 900, trials=10, state=StudyState.RUNNING)
     _plans(store, now)
     _audit(store, now)
 
@@ -69,13 +75,17 @@ def _job(store: Store, name: str, queue: str, at: float) -> Job:
     return store.jobs.get_or_create(new, now=at)
 
 
-def _study(store: Store, job: Job, chance: random.Random, at: float, *, trials: int, state: StudyState) -> None:
+def _study(
+    store: Store, job: Job, chance: random.Random, at: float, *, trials: int, state: StudyState
+) -> dict[str, str]:
+    """A search for a job's configuration; gives the best it has found, by the product's rule."""
     study = store.studies.start(
         NewStudy(
             job_id=job.id, space_hash="space", seed=1, slack=0.05, trials_wanted=trials, created_at=at, limits=LIMITS
         )
     )
     seen: list[tuple[float, float, int]] = []
+    best = DEFAULT
     made = trials if state is StudyState.FINISHED else trials // 2
     for number in range(made):
         configuration = dict(DEFAULT) if number == 0 else _configuration(chance)
@@ -84,12 +94,15 @@ def _study(store: Store, job: Job, chance: random.Random, at: float, *, trials: 
         if cost is not None:
             seen.append((cost, store.runs.get(run_id).duration_s or 0.0, run_id))  # type: ignore[union-attr]
             fastest_s = min(duration_s for _, duration_s, _ in seen)
-            store.studies.set_best(study.id, min(each for each in seen if each[1] <= 1.05 * fastest_s)[2])
+            best_id = min(each for each in seen if each[1] <= 1.05 * fastest_s)[2]
+            store.studies.set_best(study.id, best_id)
+            best = dict(store.runs.get(best_id).configuration)  # type: ignore[union-attr]
     if state is StudyState.FINISHED:
         store.studies.finish(study.id, state, now=at + made * 100.0)
     else:
         new = _new(job, RunKind.TRIAL, _configuration(chance), at + made * 100.0, study.id, made)
         store.runs.set_application(store.runs.start(new).id, "application_1795990000000_0042")
+    return best
 
 
 def _configuration(chance: random.Random) -> dict[str, str]:
@@ -103,9 +116,13 @@ def _configuration(chance: random.Random) -> dict[str, str]:
 
 
 def _production(store: Store, job: Job, chance: random.Random, now: float, count: int) -> None:
-    configuration = {**DEFAULT, "spark.executor.memory": "2688m", "spark.executor.memoryOverhead": "384m"}
-    for i in range(count):
-        _run(store, job, chance, RunKind.PRODUCTION, configuration, now - (count - i) * DAY / 3, None, None)
+    for at in _times(now, count):
+        _run(store, job, chance, RunKind.PRODUCTION, UNTUNED, at, None, None)
+
+
+def _times(now: float, count: int) -> list[float]:
+    """Three times a day, until some hours ago."""
+    return [now - (count - i) * DAY / 3 for i in range(count)]
 
 
 def _new(
