@@ -44,6 +44,7 @@ def test_a_log_is_analysed_shown_and_not_kept(
 @pytest.mark.parametrize(
     ("data", "name"),
     [(b"not a log", "x.txt"), (gzip.compress(b"x" * 99), "x.gz"), (b"\x00" * 4096, "zeros.zstd")],
+    ids=["text", "gzip", "zeros"],
 )
 def test_what_is_no_log_is_refused_with_a_sentence(state: WebState, viewer: Person, data: bytes, name: str) -> None:
     answer = _send(viewer, data, name)
