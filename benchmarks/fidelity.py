@@ -46,7 +46,7 @@ def groups() -> dict[str, dict[str, CaseFile]]:
         "Capacity: users' weights": capacity_modes.USER_WEIGHT_CASES,
         "Capacity: vectors and mixed modes": capacity_modes.VECTOR_CASES,
         "Capacity: asynchronous": capacity_modes.ASYNCHRONOUS_CASES,
-        "Capacity: node labels": capacity_modes.LABEL_CASES | capacity_modes.SHARED_LABEL_CASES,
+        "Capacity: node labels": capacity_modes.LABEL_CASES,
         "Capacity: preemption": preemption_cases.PREEMPTION_CASES,
         "Capacity: changed while running": capacity_cases.UPDATE_CASES,
         "Capacity: parallel applications": capacity_cases.PARALLEL_CASES,

@@ -15,7 +15,6 @@ __all__ = ["Agreement", "Growth", "Ordering", "write_report"]
 
 MECHANISMS = {
     "Capacity: parallel applications": "which waiting application is let run next",
-    "Capacity: node labels": "users active in several partitions count in each by itself",
     "Capacity: preemption": "which containers the preemption monitor picks, and when",
     "Fair: preemption": "which containers preemption picks, and when",
     "Capacity: asynchronous": "the order of the rounds over the nodes",

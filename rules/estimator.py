@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rules.limits import Limits
-from rules.partitions import PARTITION_NOTE, has_partitions, split
+from rules.partitions import PARTITION_NOTE, divide, has_partitions
 from rules.prepared import PreparedCase, RuleSet, prepare
 from rules.simulation.loop import run
 from workloads.trace import Case
@@ -173,32 +173,24 @@ def _estimate(case: Case, prepared: PreparedCase, alone_s: NDArray[np.float64] |
 
 
 def _estimate_partitions(case: Case, rules: RuleSet | None) -> Estimate:
-    """Each partition by itself."""
-    parts, refused = split(case)
+    """All partitions together, and the jobs that are refused because of their labels."""
+    plain, partitions, places, refused = divide(case)
+    prepared = prepare(plain, rules, partitions)
     alone_s = np.full(len(case.jobs), np.inf)
-    found: dict[int, JobEstimate] = {}
-    held: dict[str, float] = {}
-    notes: dict[str, None] = {PARTITION_NOTE: None}
-    memory_mib = sum(node.memory_mib for node in case.nodes)
-    for part in parts:
-        prepared = prepare(part.case, rules)
-        if part.label:
-            prepared.memory["clusters"]["labelled"] = 1
-            prepared.memory["queues"]["current_memory"] = prepared.memory["queues"]["current_vcores"] = 0
-        own_s = _alone_latencies(part.case, prepared)
-        estimated = _estimate(part.case, prepared, own_s)
-        alone_s[list(part.jobs)] = own_s
-        found |= dict(zip(part.jobs, estimated.jobs, strict=True))
-        notes |= dict.fromkeys(estimated.notes)
-        share = sum(node.memory_mib for node in part.case.nodes) / memory_mib
-        for path, used in estimated.utilisation.items():
-            held[path] = held.get(path, 0.0) + share * used
+    alone_s[list(places)] = _alone_latencies(plain, prepared)
+    estimated = _estimate(plain, prepared, alone_s[list(places)])
+    found = dict(zip(places, estimated.jobs, strict=True))
     for place, words in refused.items():
         job = case.jobs[place]
         found[place] = JobEstimate(job.id, job.queue, job.queue, job.submit_s, -1.0, -1.0, -1.0, words, ())
-    jobs = tuple(found[place] for place in sorted(found))
-    by_queue = _by_queue(jobs, alone_s, case.horizon_s)
-    return Estimate(jobs, summarize(jobs, alone_s, case.horizon_s), by_queue, held, tuple(notes))
+    jobs = tuple(found[place] for place in range(len(case.jobs)))
+    return replace(
+        estimated,
+        jobs=jobs,
+        summary=summarize(jobs, alone_s, case.horizon_s),
+        by_queue=_by_queue(jobs, alone_s, case.horizon_s),
+        notes=(PARTITION_NOTE, *estimated.notes),
+    )
 
 
 @dataclass(frozen=True)
@@ -356,4 +348,7 @@ def _utilisation(case: Case, prepared: PreparedCase) -> dict[str, float]:
     begin_s = min((job.submit_s for job in case.jobs), default=0.0)
     whole = sum(node.memory_mib for node in case.nodes) * (now_s - begin_s)
     held = queues["held_mib_s"] + queues["used_memory"] * (now_s - queues["held_since"])
-    return {path: float(share) / whole if whole > 0 else 0.0 for path, share in zip(prepared.paths, held, strict=True)}
+    found = dict.fromkeys(prepared.paths, 0.0)
+    for path, share in zip(prepared.paths, held.tolist(), strict=True):
+        found[path] += share / whole if whole > 0 else 0.0
+    return found

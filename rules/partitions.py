@@ -1,9 +1,9 @@
-"""Node labels: a cluster's partitions, each as a case of its own.
+"""Node labels: the partitions that a cluster's nodes and applications are divided into.
 
 A node has one label or none, and so has an application; each partition has its own capacities in every queue
-(``accessible-node-labels.LABEL.capacity``), its own user limits, AM limits and order of queues. What they share is not
-modelled: which users of a queue are active, limits on numbers of applications, and idle nodes of a label that is not
-exclusive, which Hadoop also gives to applications without a label.
+(``accessible-node-labels.LABEL.capacity``), its own user limits, AM limits and order of queues. What they share are the
+users of a queue who are active, its applications and their order, and the limits on their number. Labels are taken as
+exclusive: Hadoop also gives idle nodes of one that is not to applications without a label, which is not modelled.
 """
 
 from __future__ import annotations
@@ -12,33 +12,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rules.dialects.capacity import LABELS, parse, queue_property, split_names
-from rules.dialects.capacity_properties import PREFIX
 from rules.model import ROOT, Queue, QueueTree
 from tuner.errors import InputError
-from workloads.trace import Case, Job, Node, Update
+from workloads.trace import Case, Job
 
-__all__ = ["PARTITION_NOTE", "Part", "has_partitions", "split"]
+__all__ = ["PARTITION_NOTE", "Partitions", "divide", "has_partitions"]
 
 PARTITION_NOTE = (
-    "partitions are simulated one by one: users active in several count in each by itself, and idle nodes of a label "
-    "are not given to applications without one"
+    "node labels are taken as exclusive: idle nodes of a label are not given to applications without one; where "
+    "users of a leaf are active in several partitions, a few mixes go another way than Hadoop"
 )
 _DEFAULT = "default-node-label-expression"
 
 
 @dataclass(frozen=True)
-class Part:
-    """One partition.
+class Partitions:
+    """How a case is divided.
 
     Attributes:
-        label: of its nodes; empty for nodes without one.
-        case: its nodes, its jobs, and the configuration with the label's capacities as the only ones.
-        jobs: the places of its jobs.
+        labels: of the partitions, in the order of their numbers; the first is empty, for nodes without one.
+        confs: for each partition the configuration at the start and after each update, with the label's capacities as
+            the only ones.
+        of_node: the partition of each node.
+        of_job: the partition of each job.
     """
 
-    label: str
-    case: Case
-    jobs: tuple[int, ...]
+    labels: tuple[str, ...]
+    confs: tuple[tuple[Mapping[str, str], ...], ...]
+    of_node: tuple[int, ...]
+    of_job: tuple[int, ...]
 
 
 def has_partitions(case: Case) -> bool:
@@ -46,12 +48,13 @@ def has_partitions(case: Case) -> bool:
     return any(node.label for node in case.nodes) or any(job.label for job in case.jobs)
 
 
-def split(case: Case) -> tuple[tuple[Part, ...], Mapping[int, str]]:
+def divide(case: Case) -> tuple[Case, Partitions, tuple[int, ...], Mapping[int, str]]:
     """Divides a case by the labels of its nodes and applications.
 
     Returns:
-        The partitions, that without a label first, and by its place in the case why a job is refused: no node has its
-        label, or its queue may not use it.
+        The case without labels, and without the jobs that are refused; its partitions; the places of its jobs in the
+        case as it was given; and by its place there why a job is refused: no node has its label, or its queue may not
+        use it.
 
     Raises:
         InputError: the case is for the Fair Scheduler, which knows no labels; or its configuration cannot be read.
@@ -60,28 +63,24 @@ def split(case: Case) -> tuple[tuple[Part, ...], Mapping[int, str]]:
         raise InputError("the Fair Scheduler knows no node labels", "take the labels out of the case")
     confs = _configurations(case)
     trees = [parse(conf) for conf in confs]
-    labels = sorted({node.label for node in case.nodes})
+    labels = sorted({"", *(node.label for node in case.nodes)})
     of_job = [job.label or _default_label(trees[0], job) for job in case.jobs]
     refused = dict(_refusals(case, trees[0], of_job, set(labels)))
-    parts = []
-    for label in labels:
-        # Nodes of other partitions have nothing to give, but their heartbeats are those of the cluster.
-        nodes = tuple(replace(node, label="") if node.label == label else Node(0, 0) for node in case.nodes)
-        jobs = tuple(i for i, of in enumerate(of_job) if of == label and i not in refused)
-        found = [_for_label(conf, tree, label) for conf, tree in zip(confs, trees, strict=True)]
-        updates = tuple(
-            Update(update.time_s, {**dict.fromkeys(before), **after}, update.allocations)
-            for update, before, after in zip(case.updates, found, found[1:], strict=False)
-        )
-        own = replace(
-            case,
-            nodes=nodes,
-            jobs=tuple(replace(case.jobs[i], label="") for i in jobs),
-            conf=found[0],
-            updates=updates,
-        )
-        parts.append(Part(label, own, jobs))
-    return tuple(parts), refused
+    places = tuple(place for place in range(len(case.jobs)) if place not in refused)
+    found = Partitions(
+        labels=tuple(labels),
+        confs=tuple(
+            tuple(_for_label(conf, tree, label) for conf, tree in zip(confs, trees, strict=True)) for label in labels
+        ),
+        of_node=tuple(labels.index(node.label) for node in case.nodes),
+        of_job=tuple(labels.index(of_job[place]) for place in places),
+    )
+    plain = replace(
+        case,
+        nodes=tuple(replace(node, label="") for node in case.nodes),
+        jobs=tuple(replace(case.jobs[place], label="") for place in places),
+    )
+    return plain, found, places, refused
 
 
 def _configurations(case: Case) -> list[dict[str, str]]:
@@ -125,11 +124,9 @@ def _refusals(case: Case, tree: QueueTree, of_job: Sequence[str], labels: set[st
             yield place, f"Invalid resource request, queue={job.queue} doesn't have permission to access all labels"
 
 
-def _for_label(conf: Mapping[str, str], tree: QueueTree, label: str) -> dict[str, str | None]:
+def _for_label(conf: Mapping[str, str], tree: QueueTree, label: str) -> dict[str, str]:
     """The configuration as one partition sees it: its capacities in place of those without a label."""
-    found: dict[str, str | None] = {
-        name: value for name, value in conf.items() if f".{LABELS}" not in name and not name.endswith(_DEFAULT)
-    }
+    found = {name: value for name, value in conf.items() if f".{LABELS}" not in name and not name.endswith(_DEFAULT)}
     if not label:
         return found
     for queue in tree:
@@ -140,7 +137,4 @@ def _for_label(conf: Mapping[str, str], tree: QueueTree, label: str) -> dict[str
         share = queue.properties.get(f"{base}.maximum-am-resource-percent")
         if share is not None:
             found[queue_property(queue.path, "maximum-am-resource-percent")] = share
-        if queue.is_leaf:  # of all partitions the largest number counts
-            most = conf.get(f"{PREFIX}maximum-applications", "10000")
-            found.setdefault(queue_property(queue.path, "maximum-applications"), most)
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rules.engine import RuleEngine
 from rules.limits import Limits
-from rules.partitions import has_partitions
+from rules.partitions import Partitions, has_partitions
 from rules.rulesets.capacity import RULES
 from rules.rulesets.capacity_case import prepare_capacity, rejection_words
 from rules.rulesets.capacity_facts import CapacityRules
@@ -28,7 +28,7 @@ class PreparedCase:
     Attributes:
         memory: the tables before the first event.
         order: for each row of the jobs' table the job's place in ``case.jobs``.
-        paths: full paths of the queues, in the order of their rows.
+        paths: full paths of the queues, in the order of their rows; once for each partition.
         limits: the limits of the configuration at the start and after each update.
         rule_ids: the rules that waiting times are put down to, by the numbers that the simulation knows them by.
         rejection_words: why a job was refused, from the number in its row.
@@ -44,12 +44,13 @@ class PreparedCase:
     notes: tuple[str, ...] = ()
 
 
-def prepare(case: Case, rules: RuleSet | None = None) -> PreparedCase:
+def prepare(case: Case, rules: RuleSet | None = None, partitions: Partitions | None = None) -> PreparedCase:
     """Derives the limits of all configurations of a case, and lays out the tables.
 
     Args:
         case: the case.
         rules: another rule set than the whole one of the case's scheduler, for example without a rule.
+        partitions: how its nodes and jobs are divided by node labels, which are then not in the case itself.
 
     Raises:
         InputError: the configuration cannot be read, or is not one that the ResourceManager would start with.
@@ -58,7 +59,7 @@ def prepare(case: Case, rules: RuleSet | None = None) -> PreparedCase:
         raise InputError("a case with node labels is simulated by estimate alone", "take the labels out of it")
     if case.scheduler == "fair":
         return _prepare_fair(case, rules if isinstance(rules, RuleEngine) else None)
-    found = prepare_capacity(case, rules if isinstance(rules, CapacityRules) else None)
+    found = prepare_capacity(case, rules if isinstance(rules, CapacityRules) else None, partitions)
     rule_ids = tuple(rule.id for rule in RULES)
     return PreparedCase(found.memory, found.order, found.paths, found.limits, rule_ids, rejection_words, found.notes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -12,6 +12,7 @@ from rules.dialects.capacity_properties import PREFIX
 from rules.dialects.capacity_validation import RULES, errors, validate
 from rules.limits import Limits
 from rules.model import QueueTree, Resources
+from rules.partitions import Partitions
 from rules.rulesets.capacity_facts import CapacityRules
 from rules.rulesets.capacity_notes import unmodelled
 from rules.rulesets.capacity_preemption import preemption_notes
@@ -27,7 +28,7 @@ from rules.simulation.capacity.scheduler import (
 )
 from rules.simulation.memory import Memory
 from tuner.errors import InputError
-from workloads.trace import Case, Job
+from workloads.trace import Case, Job, Node
 
 __all__ = [
     "PreparedCapacity",
@@ -49,8 +50,8 @@ class PreparedCapacity:
     Attributes:
         memory: the tables before the first event.
         order: for each row of the jobs' table the job's place in ``case.jobs``.
-        paths: full paths of the queues, in the order of their rows.
-        limits: the limits of the configuration at the start and after each update.
+        paths: full paths of the queues, in the order of their rows; once for each partition.
+        limits: the limits of the configuration at the start and after each update, on nodes without a label.
         notes: what the configurations ask for that is not modelled.
     """
 
@@ -67,12 +68,15 @@ def capacity_rules() -> CapacityRules:
     return CapacityRules()
 
 
-def prepare_capacity(case: Case, rules: CapacityRules | None = None) -> PreparedCapacity:
+def prepare_capacity(
+    case: Case, rules: CapacityRules | None = None, partitions: Partitions | None = None
+) -> PreparedCapacity:
     """Derives the limits of all configurations of a case, and lays out the tables.
 
     Args:
-        case: the case; its scheduler is ``capacity``.
+        case: the case, without labels; its scheduler is ``capacity``.
         rules: another rule set than the whole one, for example without a rule.
+        partitions: how its nodes and jobs are divided, where they are.
 
     Raises:
         InputError: the configuration cannot be read, or an update removes a queue.
@@ -80,11 +84,26 @@ def prepare_capacity(case: Case, rules: CapacityRules | None = None) -> Prepared
     found = rules or capacity_rules()
     trees = [parse(_without_none(conf)) for conf in configurations(case)]
     _check_queues(trees)
-    nodes = Resources(sum(node.memory_mib for node in case.nodes), sum(node.vcores for node in case.nodes))
-    limits = tuple(found.derive(tree, nodes) for tree in trees)
-    memory, order, paths = build(case, trees, limits)
+    if partitions is None:
+        limits = [tuple(found.derive(tree, _sum(case.nodes)) for tree in trees)]
+        memory, order, paths = build(case, trees, limits)
+    else:
+        limits = [_limits_in(case, found, partitions, number) for number in range(len(partitions.labels))]
+        memory, order, paths = build(case, trees, limits, partitions.of_node, partitions.of_job)
     notes = tuple(dict.fromkeys(note for tree in trees for note in (*unmodelled(tree), *preemption_notes(tree))))
-    return PreparedCapacity(memory, order, tuple(paths), limits, notes)
+    return PreparedCapacity(memory, order, tuple(paths) * len(limits), limits[0], notes)
+
+
+def _sum(nodes: Iterable[Node]) -> Resources:
+    found = tuple(nodes)
+    return Resources(sum(node.memory_mib for node in found), sum(node.vcores for node in found))
+
+
+def _limits_in(case: Case, rules: CapacityRules, partitions: Partitions, number: int) -> tuple[Limits, ...]:
+    nodes = _sum(node for node, of in zip(case.nodes, partitions.of_node, strict=True) if of == number)
+    if nodes == Resources(0, 0):  # all nodes have a label
+        nodes = Resources(1, 1)
+    return tuple(rules.derive(parse(conf), nodes) for conf in partitions.confs[number])
 
 
 def configurations(case: Case) -> list[Mapping[str, str | None]]:

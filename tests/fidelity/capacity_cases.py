@@ -18,6 +18,8 @@ __all__ = [
     "UPDATE_CASES",
     "CaseFile",
     "mixed_case",
+    "parallel_case",
+    "update_case",
 ]
 
 CaseFile = dict[str, Any]
@@ -168,12 +170,14 @@ def mixed_case(seed: int, mode: str, *, jobs: int) -> CaseFile:
     return _Mix(seed, mode, jobs=jobs).case()
 
 
-def _with_updates(seed: int) -> CaseFile:
+def update_case(seed: int) -> CaseFile:
+    """A random mix whose configuration is changed while it runs."""
     mix = _Mix(seed, "percent", jobs=60)
     return {**mix.case(), "updates": mix.updates()}
 
 
-def _with_parallel_limits(seed: int) -> CaseFile:
+def parallel_case(seed: int) -> CaseFile:
+    """A random mix with limits on parallel applications."""
     mix = _Mix(seed, "percent", jobs=60)
     mix.limit_parallel()
     return mix.case()
@@ -184,8 +188,8 @@ RANDOM_CASES: dict[str, CaseFile] = {
     for mode, seeds in (("percent", 16), ("weight", 6), ("absolute", 6))
     for seed in range(seeds)
 }
-UPDATE_CASES: dict[str, CaseFile] = {f"update-{seed}": _with_updates(seed) for seed in range(10)}
-PARALLEL_CASES: dict[str, CaseFile] = {f"parallel-{seed}": _with_parallel_limits(seed) for seed in range(6)}
+UPDATE_CASES: dict[str, CaseFile] = {f"update-{seed}": update_case(seed) for seed in range(10)}
+PARALLEL_CASES: dict[str, CaseFile] = {f"parallel-{seed}": parallel_case(seed) for seed in range(6)}
 """Exact too, as the replay keeps submissions a millisecond apart."""
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.fidelity.capacity_cases import MINIMUM_MB, PREFIX, CaseFile, mixed_case
+from tests.fidelity.capacity_cases import MINIMUM_MB, PREFIX, CaseFile, mixed_case, parallel_case, update_case
 
 __all__ = [
     "ASYNCHRONOUS_CASES",
     "LABEL_CASES",
     "LONG_CASES",
-    "SHARED_LABEL_CASES",
     "USER_WEIGHT_CASES",
     "VECTOR_CASES",
 ]
@@ -92,9 +91,9 @@ def _user_weights(seed: int) -> CaseFile:
     return case
 
 
-def _labels(seed: int, *, shared: bool) -> CaseFile:
+def with_labels(case: CaseFile, seed: int, *, shared: bool) -> CaseFile:
     """Half of the nodes have a label; each leaf uses one partition, or jobs of every leaf use both (``shared``)."""
-    case, draw = mixed_case(seed, "percent", jobs=60), random.Random(f"label-{seed}")
+    draw = random.Random(f"label-{seed}")
     conf: dict[str, str] = case["conf"]
     count = max(2, len(case["nodes"])) + 2
     case["nodes"] = [dict(case["nodes"][i % len(case["nodes"])]) for i in range(count)]
@@ -121,14 +120,23 @@ def _labels(seed: int, *, shared: bool) -> CaseFile:
     return case
 
 
-LABEL_CASES: dict[str, Any] = {f"label-{seed}": _labels(seed, shared=False) for seed in range(6)}
-SHARED_LABEL_CASES: dict[str, Any] = {f"shared-label-{seed}": _labels(seed, shared=True) for seed in range(4)}
-"""Users of a leaf are active in both partitions at once: not exact."""
 ASYNCHRONOUS_CASES: dict[str, Any] = {"asynchronous": _one_job()} | {
     f"asynchronous-{seed}": _asynchronous(seed) for seed in range(5)
 }
 VECTOR_CASES: dict[str, Any] = {f"vector-{seed}": _vector(seed) for seed in range(8)}
 USER_WEIGHT_CASES: dict[str, Any] = {f"user-weights-{seed}": _user_weights(seed) for seed in range(5)}
+LABEL_CASES: dict[str, Any] = {
+    **{f"label-{seed}": with_labels(mixed_case(seed, "percent", jobs=60), seed, shared=False) for seed in range(6)},
+    **{
+        f"shared-label-{seed}": with_labels(mixed_case(seed, "percent", jobs=60), seed, shared=True)
+        for seed in range(10)
+    },
+    **{f"shared-label-weights-{seed}": with_labels(_user_weights(seed), seed, shared=True) for seed in range(2)},
+    **{f"shared-label-asynchronous-{seed}": with_labels(_asynchronous(seed), seed, shared=True) for seed in range(2)},
+    **{f"shared-label-parallel-{seed}": with_labels(parallel_case(seed), seed, shared=True) for seed in range(2)},
+    **{f"shared-label-update-{seed}": with_labels(update_case(seed), seed, shared=True) for seed in range(2)},
+}
+"""``shared``: users of a leaf are active in both partitions at once."""
 LONG_CASES: dict[str, Any] = {
     f"percent-{seed}, longer": mixed_case(seed, "percent", jobs=80) for seed in (105, 117, 151, 175, 235, 304)
 }

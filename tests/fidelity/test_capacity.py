@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rules.estimator import Estimate, estimate
-from rules.partitions import PARTITION_NOTE
 from rules.rulesets.capacity import RULES
 from rules.rulesets.capacity_facts import CapacityRules
 from rules.rulesets.capacity_preemption import PREEMPTION_RULES
@@ -22,7 +20,6 @@ from tests.fidelity.capacity_modes import (
     ASYNCHRONOUS_CASES,
     LABEL_CASES,
     LONG_CASES,
-    SHARED_LABEL_CASES,
     USER_WEIGHT_CASES,
     VECTOR_CASES,
 )
@@ -48,9 +45,9 @@ Truth = dict[str, list[dict[str, Any]]]
 def truth() -> Truth:
     """Hadoop's answers, all in one JVM."""
     build_or_skip()
-    results = replay([*CASES.values(), *SHARED_LABEL_CASES.values()])
+    results = replay(list(CASES.values()))
     assert not [result["error"] for result in results if "error" in result]
-    return {name: result["jobs"] for name, result in zip((*CASES, *SHARED_LABEL_CASES), results, strict=True)}
+    return {name: result["jobs"] for name, result in zip(CASES, results, strict=True)}
 
 
 @pytest.mark.cluster
@@ -61,19 +58,6 @@ def test_every_job_starts_and_ends_when_hadoop_says(name: str, truth: Truth) -> 
         times = [job.am_start_s, job.first_s, job.finish_s]
         assert times == pytest.approx([true["am_start"], true["first"], true["finish"]], abs=1e-6), job.id
         assert (job.rejected is not None) == ("rejected" in true), (job.id, true.get("rejected"))
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize("name", SHARED_LABEL_CASES)
-def test_users_of_both_partitions_are_near(name: str, truth: Truth) -> None:
-    """They are active in both at once, which the model takes apart: it is off, and says so."""
-    case = parse_case(SHARED_LABEL_CASES[name])
-    found = estimate(case)
-    ends = [job["finish"] if job["finish"] >= 0 else case.horizon_s for job in truth[name]]
-    true_s = np.array(ends) - [job["submit"] for job in truth[name]]
-    assert found.summary.mean_latency_s == pytest.approx(true_s.mean(), rel=0.1)
-    assert np.median(np.abs(found.latencies_s(case.horizon_s) / true_s - 1)) <= 0.01
-    assert PARTITION_NOTE in found.notes
 
 
 def times(found: Estimate) -> list[tuple[Any, ...]]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rules.estimator import estimate
-from rules.partitions import PARTITION_NOTE, has_partitions, split
+from rules.partitions import PARTITION_NOTE, divide, has_partitions
 from rules.prepared import prepare
 from tuner.errors import InputError
 from workloads.trace import case_to_json, parse_case
@@ -38,16 +38,14 @@ def labelled(**job: Any) -> dict[str, Any]:
 
 
 def test_each_partition_has_its_nodes_jobs_and_capacities() -> None:
-    case = parse_case(labelled())
-    (plain, gpu), refused = split(case)
-    assert (plain.label, gpu.label) == ("", "gpu")
-    assert [node.memory_mib for node in plain.case.nodes] == [8192, 0]
-    assert [node.memory_mib for node in gpu.case.nodes] == [0, 4096]
-    assert (plain.jobs, gpu.jobs, refused) == ((0,), (1,), {})
-    assert plain.case.conf[f"{PREFIX}root.a.capacity"] == "30"
-    assert gpu.case.conf[f"{PREFIX}root.a.capacity"] == "100"
-    assert gpu.case.conf[f"{PREFIX}root.a.maximum-am-resource-percent"] == "0.5"
-    assert not any(has_partitions(part.case) for part in (plain, gpu))
+    case, partitions, places, refused = divide(parse_case(labelled()))
+    assert partitions.labels == ("", "gpu")
+    assert (partitions.of_node, partitions.of_job, places, refused) == ((0, 1), (0, 1), (0, 1), {})
+    (plain,), (gpu,) = partitions.confs
+    assert plain[f"{PREFIX}root.a.capacity"] == "30"
+    assert gpu[f"{PREFIX}root.a.capacity"] == "100"
+    assert gpu[f"{PREFIX}root.a.maximum-am-resource-percent"] == "0.5"
+    assert not has_partitions(case)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +61,25 @@ def test_a_label_that_cannot_be_had_refuses_the_job(job: dict[str, str], words: 
 def test_a_queue_has_a_label_for_jobs_without_one() -> None:
     case_file = labelled(label="")
     case_file["conf"][f"{PREFIX}root.a.default-node-label-expression"] = "gpu"
-    parts, _ = split(parse_case(case_file))
-    assert [part.jobs for part in parts] == [(0,), (1,)]
+    _, partitions, _, _ = divide(parse_case(case_file))
+    assert partitions.of_job == (0, 1)
+
+
+def test_a_job_waits_for_good_where_every_node_has_a_label() -> None:
+    case_file = labelled()
+    case_file["nodes"][0]["labels"] = ["gpu"]
+    plain, other = estimate(parse_case(case_file)).jobs
+    assert plain.am_start_s == -1
+    assert plain.rejected is None
+    assert other.finish_s > 0
+
+
+def test_queues_hold_their_share_of_the_whole_cluster() -> None:
+    """A third of the memory has the label: what is held there counts as a third."""
+    found = estimate(parse_case(labelled()))
+    assert set(found.utilisation) == {"root", "root.a", "root.b"}
+    assert found.utilisation["root"] == pytest.approx(found.utilisation["root.a"] + found.utilisation["root.b"])
+    assert 0 < found.utilisation["root.a"] < 1 / 3
 
 
 def test_labels_survive_the_case_file_and_only_an_estimate_takes_them() -> None:
@@ -73,4 +88,4 @@ def test_labels_survive_the_case_file_and_only_an_estimate_takes_them() -> None:
     with pytest.raises(InputError, match="simulated by estimate alone"):
         prepare(case)
     with pytest.raises(InputError, match="Fair Scheduler"):
-        split(parse_case(labelled() | {"scheduler": "fair", "conf": {}}))
+        divide(parse_case(labelled() | {"scheduler": "fair", "conf": {}}))

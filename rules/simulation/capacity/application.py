@@ -30,8 +30,8 @@ def allocate(state: Any, job: int, ask_row: int, node: int, number: int) -> None
     if ask.pending == 0:
         app.outstanding -= 1
         if app.outstanding == 0:
-            queue = queue_at(state, app.queue)
-            remove(state, wanting_begin(state, app.queue), queue.wanting, job)
+            queue = queue_at(state, app.leaf)
+            remove(state, wanting_begin(state, app.leaf), queue.wanting, job)
             queue.wanting -= 1
             drop_application(state, job)
             bind(state, job, NO_RULE)
@@ -114,7 +114,7 @@ def _try_to_allocate(state: Any, job: int, ask_row: int, node_row: int, lack_m: 
         if swapped != NONE:
             unreserve(state, swapped)
         add_used(state, app.queue, ask.memory, ask.vcores)
-        use(state, app.user, app.queue, ask.memory, ask.vcores)
+        use(state, job, ask.memory, ask.vcores)
         mark_stale(state, job)
     return ALLOCATED
 

@@ -94,13 +94,17 @@ def _note_served(state: Any, q: int, child: int) -> None:
 
 @compiled
 def _only_by_reservations(state: Any, q: int, limit_m: int, limit_v: int) -> bool:
-    """Whether the queue is at its limit because of reservations, which it could give up; of nodes without a label."""
+    """Whether the queue is at its limit because of reservations, which it could give up.
+
+    Hadoop takes those of nodes without a label, whatever the node.
+    """
     queue, cluster = queue_at(state, q), cluster_of(state)
-    if not cluster.continue_looking or cluster.labelled:
+    home = queue_at(state, queue.home)
+    if not cluster.continue_looking:
         return False
-    if queue.reserved_memory <= 0 and queue.reserved_vcores <= 0:
+    if home.reserved_memory <= 0 and home.reserved_vcores <= 0:
         return False
-    used_m, used_v = queue.used_memory - queue.reserved_memory, queue.used_vcores - queue.reserved_vcores
+    used_m, used_v = queue.used_memory - home.reserved_memory, queue.used_vcores - home.reserved_vcores
     return bool(compare(cluster, used_m, used_v, limit_m, limit_v) < 0)
 
 

@@ -27,31 +27,43 @@ _HUGE = 2**40
 """Where no rule limits an amount; large enough for any cluster, small enough to add up."""
 
 
-def build(case: Case, trees: Sequence[QueueTree], limits: Sequence[Limits]) -> tuple[Memory, list[int], list[str]]:
+def build(
+    case: Case,
+    trees: Sequence[QueueTree],
+    limits: Sequence[Sequence[Limits]],
+    node_partitions: Sequence[int] | None = None,
+    job_partitions: Sequence[int] | None = None,
+) -> tuple[Memory, list[int], list[str]]:
     """Makes the memory.
 
     Args:
         case: nodes and workload.
         trees: the configuration at the start and after each update.
-        limits: the limits of each of them.
+        limits: for each partition, that of nodes without a label first, the limits of each of them.
+        node_partitions: the partition of each node; the first where there is no other.
+        job_partitions: the partition of each job's containers, likewise.
 
     Returns:
         The memory before the first event, for each row of its jobs the job's place in the case, and the paths of the
-        queues in the order of their rows.
+        queues in the order of their rows, in each partition the same.
     """
     paths = _all_paths(trees)
-    core, order = lay_out(case, rules=len(RULES), gates=len(paths))
+    core, order = lay_out(case, rules=len(RULES), gates=len(limits) * len(paths))
     rows = {path: row for row, path in enumerate(paths)}
     parents = [rows[path.rpartition(".")[0]] if "." in path else -1 for path in paths]
-    clusters = make_table(CAPACITY_TABLES["clusters"], len(trees))
-    plans = make_table(CAPACITY_TABLES["limits"], len(trees) * len(paths))
-    for number, (tree, found) in enumerate(zip(trees, limits, strict=True)):
-        _fill_cluster(clusters[number], found)
-        plan = plans[number * len(paths) : (number + 1) * len(paths)]
-        for row, path in enumerate(paths):
-            if path in tree:
-                _fill_queue(plan[row], path, found, clusters[number])
-    _fill_ranks(plans, paths, trees)
+    clusters = make_table(CAPACITY_TABLES["clusters"], len(trees) * len(limits))
+    plans = make_table(CAPACITY_TABLES["limits"], len(trees) * len(limits) * len(paths))
+    shape = plans.reshape(len(trees), len(limits), len(paths))
+    for number, tree in enumerate(trees):
+        for partition, of_partition in enumerate(limits):
+            found, cluster = of_partition[number], clusters[number * len(limits) + partition]
+            _fill_cluster(cluster, found)
+            for row, path in enumerate(paths):
+                if path in tree:
+                    _fill_queue(shape[number, partition, row], path, found, cluster)
+    for name in ("applications", "user_applications"):  # of all partitions the largest number counts
+        shape[name] = shape[name].max(axis=1, keepdims=True)
+    _fill_ranks(shape, paths, trees)
     numbers: dict[str, int] = {}
     for place in order:
         numbers.setdefault(case.jobs[place].user, len(numbers))
@@ -59,11 +71,17 @@ def build(case: Case, trees: Sequence[QueueTree], limits: Sequence[Limits]) -> t
     app_users = np.array([numbers[case.jobs[place].user] for place in order], np.int64)
     _refuse_large_ams(core["jobs"], core["asks"], clusters[0])
     core["nodes"]["host_rank"] = [node_id_hash(i) for i in range(len(case.nodes))]
-    persons = _persons(numbers, limits)
-    extra = lay_out_preemption(core, limits, paths, [queue.path for queue in trees[0] if queue.is_leaf])
-    memory = make_memory(case, core, clusters, plans, parents, app_queues, app_users, persons, list(numbers), extra)
+    persons = _persons(numbers, limits[0])
+    extra = lay_out_preemption(core, limits[0], paths, [queue.path for queue in trees[0] if queue.is_leaf])
+    app_partitions = np.array([job_partitions[place] if job_partitions else 0 for place in order], np.int64)
+    memory = make_memory(
+        case, core, clusters, plans, parents, len(limits), app_queues, app_partitions, app_users, persons,
+        list(numbers), extra,
+    )  # fmt: skip
     memory.state["generator"] = SEED
-    _set_weights(memory, paths, numbers, limits)
+    if node_partitions:
+        memory["places"]["partition"] = node_partitions
+    _set_weights(memory, paths, numbers, limits[0])
     return memory, order, paths
 
 
@@ -168,7 +186,7 @@ def _fill_ranks(plans: Any, paths: list[str], trees: Sequence[QueueTree]) -> Non
                 children = hash_map_order(known + [path for path in children if path not in known])
             present[queue.path] = children
             for rank, path in enumerate(children):
-                plans[number * len(paths) + rows[path]]["rank"] = rank
+                plans[number, :, rows[path]]["rank"] = rank
 
 
 def _place_jobs(case: Case, order: list[int], tree: QueueTree, rows: dict[str, int], jobs: Any) -> NDArray[np.int64]:
@@ -193,15 +211,16 @@ def _leaf(tree: QueueTree, rows: Mapping[str, int], name: str) -> tuple[int, int
 
 def _set_weights(memory: Memory, paths: Sequence[str], numbers: Mapping[str, int], limits: Sequence[Limits]) -> None:
     """The weights of users in their leaves, in each configuration."""
-    names, weights, users = list(numbers), memory["weights"]["weight"], len(memory["users"])
+    names, weights = list(numbers), memory["weights"]["weight"]
+    users = len(weights) // len(limits)
     for number, found in enumerate(limits):
         if not any(limit.kind == "weight" for limit in found):
             continue
         for app in memory["apps"]:
-            if app["queue"] >= 0:
-                weight = found.get("weight", user_place(paths[app["queue"]], names[app["person"]]))
-                weights[number * users + app["user"]] = weight["weight"] if weight else 1.0
-    memory["users"]["weight"] = weights[:users]
+            if app["leaf"] >= 0:
+                weight = found.get("weight", user_place(paths[app["leaf"]], names[app["person"]]))
+                weights[number * users + app["member"]] = weight["weight"] if weight else 1.0
+    memory["users"]["weight"] = np.resize(weights[:users], len(memory["users"]))
 
 
 def _refuse_large_ams(jobs: Any, asks: Any, cluster: Any) -> None:

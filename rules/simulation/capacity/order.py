@@ -66,7 +66,7 @@ def mark_stale(state: Any, job: int) -> None:
     if app.stale or not app.active or not limits_of(state, app.queue).fair:
         return
     app.stale = 1
-    queue = queue_at(state, app.queue)
+    queue = queue_at(state, app.leaf)
     stale_at(state, queue.first_app + queue.stale).row = job
     queue.stale += 1
 

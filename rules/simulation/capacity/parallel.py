@@ -21,7 +21,7 @@ def why_not(state: Any, job: int) -> int:
     person = person_at(state, state.configuration * state.person_count + app.person)
     if person_at(state, app.person).running >= person.parallel:
         return USER_PARALLEL_APPLICATIONS
-    q = app.queue
+    q = app.leaf
     while q >= 0:
         if queue_at(state, q).running >= limits_of(state, q).parallel:
             return PARALLEL_APPLICATIONS
@@ -33,9 +33,9 @@ def why_not(state: Any, job: int) -> int:
 def start(state: Any, job: int) -> None:
     """The application counts as running, and waits for activation in its leaf."""
     app = app_at(state, job)
-    queue = queue_at(state, app.queue)
+    queue = queue_at(state, app.leaf)
     count(state, job, 1)
-    user_at(state, app.user).pending += 1
+    user_at(state, app.member).pending += 1
     # By the order of submission (``FifoOrderingPolicyForPendingApps``), whenever it was allowed to run.
     place = queue.first_app + queue.pending
     while place > queue.first_app and pending_at(state, place - 1).row > job:
@@ -43,7 +43,7 @@ def start(state: Any, job: int) -> None:
         place -= 1
     pending_at(state, place).row = job
     queue.pending += 1
-    activate_applications(state, app.queue)
+    activate_applications(state, app.leaf)
 
 
 @compiled
@@ -51,7 +51,7 @@ def count(state: Any, job: int, change: int) -> None:
     """One application more, or less, runs for its user, in its leaf and in all queues above."""
     app = app_at(state, job)
     person_at(state, app.person).running += change
-    q = app.queue
+    q = app.leaf
     while q >= 0:
         queue_at(state, q).running += change
         q = queue_at(state, q).parent
@@ -76,7 +76,7 @@ def let_others_run(state: Any, job: int) -> None:
     if state.parked_apps == 0:
         return
     app = app_at(state, job)
-    top, q = NONE, app.queue
+    top, q = NONE, app.leaf
     while q >= 0:
         if queue_at(state, q).running == limits_of(state, q).parallel - 1:
             top = q
@@ -116,7 +116,7 @@ def _let_run(state: Any, top: int, person: int, most: int) -> None:
     for i in range(state.parked_apps):
         job = parked_at(state, i).row
         app = app_at(state, job)
-        listed = app.person == person or (top != NONE and _has_room_up_to(state, app.queue, top))
+        listed = app.person == person or (top != NONE and _has_room_up_to(state, app.leaf, top))
         rule = why_not(state, job) if listed and most > 0 else PARALLEL_APPLICATIONS
         if listed and most > 0 and rule == NONE:
             most -= 1

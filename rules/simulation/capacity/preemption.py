@@ -30,6 +30,7 @@ def run_monitor(state: Any) -> None:
 @compiled
 def _edit_schedule(state: Any) -> None:
     """Reckons, chooses (``FifoCandidatesSelector``), and kills what was chosen before and has had its time."""
+    state.partition = 0  # others are passed over
     cluster, monitor = cluster_of(state), monitor_of(state)
     allowed_m, allowed_v = int(cluster.memory * monitor.round), int(cluster.vcores * monitor.round)
     share_out(state, allowed_m, allowed_v)
@@ -65,6 +66,8 @@ def _choose_in_leaf(state: Any, q: int, allowed_m: int, allowed_v: int) -> tuple
         if not _wants(state, tier):
             break
         job = served_at(state, i).row
+        if app_at(state, job).queue != q:
+            continue
         allowed_m, allowed_v = _give_up_reservations(state, job, tier, allowed_m, allowed_v)
         for ask_row in range(job_at(state, job).ask_end - 1, job_at(state, job).am_ask - 1, -1):
             row = job_at(state, job).first_container

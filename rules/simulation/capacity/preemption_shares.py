@@ -38,7 +38,7 @@ def monitor_of(state: Any) -> Any:
 @compiled
 def is_spared(state: Any, q: int) -> bool:
     """Whether the queue has disable_preemption."""
-    return bool(spared_at(state, state.configuration * state.queues_count + q).disabled)
+    return bool(spared_at(state, state.configuration * (state.queues_count // state.partitions) + q).disabled)
 
 
 @compiled
@@ -95,15 +95,16 @@ def _part(state: Any, amount: int, by: float) -> int:
 @compiled
 def share_out(state: Any, allowed_m: int, allowed_v: int) -> None:
     """``computeIdealAllocation``: from what queues hold and ask for to what each should have, from root down."""
-    for q in range(state.queues_count):
+    count = state.queues_count // state.partitions
+    for q in range(count):
         if limits_of(state, q).present:
             _sum_demand(state, q)
-    for q in range(state.queues_count - 1, -1, -1):
+    for q in range(count - 1, -1, -1):
         if limits_of(state, q).present:
             _add_up(state, q)
     root = tier_at(state, 0)
     root.ideal_memory, root.ideal_vcores = limits_of(state, 0).guaranteed_memory, limits_of(state, 0).guaranteed_vcores
-    for q in range(state.queues_count):
+    for q in range(count):
         if limits_of(state, q).present:
             if queue_at(state, q).leaf:
                 _set_target(state, q)
@@ -124,6 +125,8 @@ def _sum_demand(state: Any, q: int) -> None:
             room_at(state, row).known = 0
         for i in range(queue.first_app, queue.first_app + queue.active):
             job = served_at(state, i).row
+            if app_at(state, job).queue != q:
+                continue
             app, room = app_at(state, job), _room_of(state, job)
             memory = vcores = 0
             for ask_row in range(job_at(state, job).am_ask, job_at(state, job).ask_end):

@@ -88,7 +88,7 @@ def reserve(state: Any, job: int, ask_row: int, node_row: int) -> None:
     app.reserved_vcores += ask.vcores
     add_reserved(state, app.queue, ask.memory, ask.vcores)
     add_used(state, app.queue, ask.memory, ask.vcores)
-    use(state, app.user, app.queue, ask.memory, ask.vcores)
+    use(state, job, ask.memory, ask.vcores)
     mark_stale(state, job)
     state.version += 1
 
@@ -118,4 +118,4 @@ def unreserve(state: Any, node_row: int) -> None:
     fewer_reservations(state, node_row)
     mark_stale(state, job)
     add_used(state, app.queue, -ask.memory, -ask.vcores)
-    use(state, app.user, app.queue, -ask.memory, -ask.vcores)
+    use(state, job, -ask.memory, -ask.vcores)

@@ -15,10 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from rules.simulation.binding import note_room
-from rules.simulation.capacity.arithmetic import ZERO
 from rules.simulation.capacity.assign import assign, has_room, serve_reservation
 from rules.simulation.capacity.reservations import NONE
-from rules.simulation.capacity.state import cluster_of, turn_at
+from rules.simulation.capacity.state import cluster_of, look_at_node, root_of, turn_at
 from rules.simulation.compiled import compiled
 from rules.simulation.tables import node_at
 
@@ -59,6 +58,7 @@ def make_round(state: Any) -> None:
 @compiled
 def _visit(state: Any, node: int) -> None:
     here = node_at(state, node)
+    look_at_node(state, node)
     if here.reserved_by != NONE:
         serve_reservation(state, node)
         return
@@ -68,7 +68,7 @@ def _visit(state: Any, node: int) -> None:
     note_room(state, node, room)
     before = state.version
     if room:
-        assign(state, ZERO, node, cluster_of(state).memory, cluster_of(state).vcores)
+        assign(state, root_of(state), node, cluster_of(state).memory, cluster_of(state).vcores)
     if state.version == before:
         here.idle_version = before
 

@@ -27,7 +27,10 @@ from rules.simulation.capacity.state import (
     child_at,
     cluster_of,
     limits_of,
+    look_at_job,
+    look_at_node,
     queue_at,
+    root_of,
     user_at,
 )
 from rules.simulation.capacity.users import (
@@ -74,8 +77,9 @@ def submit(state: Any, job: int) -> int:
     """``AbstractLeafQueue.submitApplication`` and ``addApplicationAttempt``."""
     if job_at(state, job).rejection > 0:
         return int(job_at(state, job).rejection)
+    look_at_job(state, job)
     app = app_at(state, job)
-    queue, limit = queue_at(state, app.queue), limits_of(state, app.queue)
+    queue, limit = queue_at(state, app.leaf), limits_of(state, app.leaf)
     if not limit.running:
         return STOPPED
     if queue_at(state, ZERO).applications >= cluster_of(state).applications:
@@ -83,9 +87,9 @@ def submit(state: Any, job: int) -> int:
     if queue.applications >= limit.applications:
         return QUEUE_FULL
     # Those that wait because of parallel limits do not count here (``User.getTotalApplications``).
-    if user_at(state, app.user).pending + user_at(state, app.user).active >= limit.user_applications:
+    if user_at(state, app.member).pending + user_at(state, app.member).active >= limit.user_applications:
         return USER_FULL
-    add_applications(state, app.queue, 1)
+    add_applications(state, app.leaf, 1)
     rule = why_not(state, job)
     if rule != NONE:
         park(state, job, rule)
@@ -108,13 +112,14 @@ def admit(state: Any, job: int) -> int:
 
 def asked(state: Any, job: int, ask: int, more: int) -> None:
     """``AppSchedulingInfo.updateResourceRequests``."""
+    look_at_job(state, job)
     app, request = app_at(state, job), ask_at(state, ask)
     begins = request.pending == more
     app.outstanding += begins
     if begins and app.outstanding == 1 and app.active:
-        bind(state, job, APPLICATION_ORDER if queue_at(state, app.queue).wanting > 0 else HEARTBEAT)
-        queue = queue_at(state, app.queue)
-        insert(state, wanting_begin(state, app.queue), queue.wanting, job)
+        bind(state, job, APPLICATION_ORDER if queue_at(state, app.leaf).wanting > 0 else HEARTBEAT)
+        queue = queue_at(state, app.leaf)
+        insert(state, wanting_begin(state, app.leaf), queue.wanting, job)
         queue.wanting += 1
     if begins:
         count_application(state, job)
@@ -125,11 +130,13 @@ def asked(state: Any, job: int, ask: int, more: int) -> None:
 
 def head_room(state: Any, job: int) -> None:
     """Working out the head-room brings the user limit up to date."""
+    look_at_job(state, job)
     update_user_limit(state, app_at(state, job).queue)
 
 
 def release(state: Any, job: int, ask: int, node: int, container: int) -> None:  # noqa: ARG001
     """``completedContainer``."""
+    look_at_job(state, job)
     app, size = app_at(state, job), ask_at(state, ask)
     app.used_memory -= size.memory
     app.used_vcores -= size.vcores
@@ -137,14 +144,14 @@ def release(state: Any, job: int, ask: int, node: int, container: int) -> None: 
     node_at(state, node).free_vcores += size.vcores
     mark_stale(state, job)
     add_used(state, app.queue, -size.memory, -size.vcores)
-    use(state, app.user, app.queue, -size.memory, -size.vcores)
+    use(state, job, -size.memory, -size.vcores)
 
 
 def leave(state: Any, job: int) -> None:
     """``doneApplicationAttempt`` and ``doneApplication``."""
     _remove_attempt(state, job)
     drop_application(state, job)
-    add_applications(state, app_at(state, job).queue, -1)
+    add_applications(state, app_at(state, job).leaf, -1)
 
 
 def restart(state: Any, job: int) -> None:
@@ -164,9 +171,15 @@ def restart(state: Any, job: int) -> None:
 @compiled
 def _remove_attempt(state: Any, job: int) -> None:
     """``removeApplicationAttempt``: others are activated before the user counts less."""
+    look_at_job(state, job)
     app = app_at(state, job)
-    q = app.queue
-    queue, user = queue_at(state, q), user_at(state, app.user)
+    q, leaf = app.queue, app.leaf
+    here, queue, user, member = (
+        queue_at(state, q),
+        queue_at(state, leaf),
+        user_at(state, app.user),
+        user_at(state, app.member),
+    )
     if app.reservations > 0:
         for node in range(state.nodes_count):
             if node_at(state, node).reserved_by == job:
@@ -177,27 +190,28 @@ def _remove_attempt(state: Any, job: int) -> None:
         ask_at(state, row).pending = 0
     if app.outstanding > 0:
         app.outstanding = 0
-        remove(state, wanting_begin(state, q), queue.wanting, job)
+        remove(state, wanting_begin(state, leaf), queue.wanting, job)
         queue.wanting -= 1
     remove(state, queue.first_app, queue.active, job)
     queue.active -= 1
     app.active = 0
     am = ask_at(state, job_at(state, job).am_ask)
-    queue.am_memory -= am.memory
-    queue.am_vcores -= am.vcores
+    here.am_memory -= am.memory
+    here.am_vcores -= am.vcores
     user.am_memory -= am.memory
     user.am_vcores -= am.vcores
-    user.active -= 1
-    if user.active + user.pending == 0 and user.in_sums:
-        user.in_sums = 0
-        sum_weights(state, q)
-    activate_applications(state, q)
+    member.active -= 1
+    if member.active + member.pending == 0 and member.in_sums:
+        member.in_sums = 0
+        sum_weights(state, leaf)
+    activate_applications(state, leaf)
     bind(state, job, NO_RULE)
     let_others_run(state, job)
 
 
 def node_beat(state: Any, node: int) -> None:
     """``CapacityScheduler.allocateContainersToNode``: one assignment after the other while they may go on."""
+    look_at_node(state, node)
     cluster, here = cluster_of(state), node_at(state, node)
     if cluster.asynchronous:
         return
@@ -212,7 +226,7 @@ def node_beat(state: Any, node: int) -> None:
     given = 0
     while room:
         before = state.version
-        result, _, _ = assign(state, ZERO, node, cluster.memory, cluster.vcores)
+        result, _, _ = assign(state, root_of(state), node, cluster.memory, cluster.vcores)
         if result in (NOTHING, OVER_LIMIT):
             here.idle_version = state.version
             return
@@ -231,7 +245,7 @@ def node_beat(state: Any, node: int) -> None:
 
 def reconfigure(state: Any, update: int) -> None:
     """``CapacityScheduler.reinitialize``: the new limits, then every queue takes notice of them."""
-    state.configuration = update + 1
+    state.configuration, state.partition = update + 1, 0
     set_weights(state)
     for q in range(state.queues_count):
         _sort_by_rank(state, q)
@@ -252,7 +266,7 @@ def _sort_by_rank(state: Any, q: int) -> None:
 
 @compiled
 def _refresh(state: Any, q: int, limit_m: int, limit_v: int) -> None:
-    """``updateClusterResource``, from a queue down: applications may be activated under the new limits."""
+    """``updateClusterResource``, from a queue of nodes without a label down: applications may be activated."""
     queue, cluster = queue_at(state, q), cluster_of(state)
     if not queue.leaf:
         for i in range(queue.first_child, queue.first_child + queue.children):
@@ -263,7 +277,8 @@ def _refresh(state: Any, q: int, limit_m: int, limit_v: int) -> None:
         return
     reorder(state, q)
     keep_current_limit(state, q, limit_m, limit_v)
-    update_usage_ratio(state, q)
+    for partition in range(state.partitions):
+        update_usage_ratio(state, partition * (state.queues_count // state.partitions) + q)
     activate_applications(state, q)
     queue.version += 1
     if queue.active > 0:

@@ -22,7 +22,10 @@ __all__ = [
     "app_at",
     "child_at",
     "cluster_of",
+    "in_partition",
     "limits_of",
+    "look_at_job",
+    "look_at_node",
     "make_memory",
     "parked_at",
     "pending_at",
@@ -30,6 +33,7 @@ __all__ = [
     "queue_at",
     "ranked_at",
     "request_at",
+    "root_of",
     "served_at",
     "stale_at",
     "turn_at",
@@ -39,12 +43,12 @@ __all__ = [
 
 _LIST = columns("row")
 CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
-    # A row for each configuration: what holds for the whole cluster. Vcores are 0 where the calculator ignores them.
-    # ``labelled``: the nodes are the partition of a node label.
+    # A row for each configuration and partition: what holds for all its nodes. Vcores are 0 where the calculator
+    # ignores them.
     "clusters": columns(
         "memory vcores minimum_memory minimum_vcores maximum_memory maximum_vcores step_memory step_vcores "
         "off_switch_assignments multiple_assignments container_assignments reserve continue_looking applications "
-        "asynchronous labelled",
+        "asynchronous",
         "round_s",
     ),
     # A row for each configuration and queue. What Hadoop holds as a float is the value of a float32.
@@ -54,22 +58,25 @@ CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
         "user_applications",
         "absolute user_percent user_factor am_fraction user_am_fraction",
     ),
-    # A row for each queue, parents before children: what it holds and waits for.
+    # A row for each partition and queue, parents before children: what it holds and waits for there. What a leaf has
+    # once for all partitions (applications, lists, active users) is in the row of nodes without a label, its ``home``.
     "queues": columns(
         "parent first_child children leaf used_memory used_vcores reserved_memory reserved_vcores pending_memory "
         "pending_vcores am_memory am_vcores current_memory current_vcores first_app active wanting pending stale "
         "first_user users applications running version limit_version limit_memory limit_vcores counted_memory "
-        "counted_vcores active_users waiting_users limit_by_factor last_served",
+        "counted_vcores active_users waiting_users limit_by_factor last_served home partition user_am_memory "
+        "user_am_vcores",
         "usage_ratio counted_weight usage held_mib_s held_since",
     ),
-    # A row for each pair of a leaf and a user.
+    # A row for each partition and pair of a leaf and a user; what does not go by partition is in that of the first.
     "users": columns("used_memory used_vcores am_memory am_vcores active pending counted in_sums", "ratio weight"),
-    # A row for each configuration and row of ``users``.
+    # A row for each configuration and pair of a leaf and a user.
     "weights": columns("", "weight"),
-    # A row for each job, beside the core's; it has what the scheduler knows of the application.
+    # A row for each job, beside the core's; it has what the scheduler knows of the application. ``queue`` and ``user``
+    # are those of its partition, ``leaf`` and ``member`` those of the first.
     "apps": columns(
-        "queue user person used_memory used_vcores reserved_memory reserved_vcores reservations outstanding counted "
-        "active stale order_used order_demand",
+        "queue leaf user member person used_memory used_vcores reserved_memory reserved_vcores reservations "
+        "outstanding counted active stale order_used order_demand",
         "order_key",
     ),
     # A row for each ask, beside the core's.
@@ -83,6 +90,7 @@ CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
     "served": _LIST,
     "pending": _LIST,  # applications of each leaf that wait for activation, oldest first
     "parked": _LIST,  # applications that may not run beside those that do, oldest first
+    "places": columns("partition"),  # a row for each node
     "turns": _LIST,  # nodes in the order in which asynchronous scheduling goes round them
     "stale": _LIST,  # active applications whose place in the order has to be looked at again
     **PREEMPTION_TABLES,
@@ -90,8 +98,8 @@ CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
 
 _TABLES = {**CORE_TABLES, **CAPACITY_TABLES}
 _COUNTERS = (
-    f"{CORE_COUNTERS} {PREEMPTION_COUNTERS} configuration person_count parked_apps scheduled_version generator "
-    "round_number"
+    f"{CORE_COUNTERS} {PREEMPTION_COUNTERS} configuration partition partitions person_count parked_apps "
+    "scheduled_version generator round_number"
 )
 CAPACITY_STATE = state_columns(_TABLES, _COUNTERS, CORE_FLOATS)
 PREEMPTING_STATE = state_columns(_TABLES, f"{_COUNTERS} preempting", CORE_FLOATS)
@@ -108,6 +116,7 @@ served_at = rows("served", _LIST)
 pending_at = rows("pending", _LIST)
 stale_at = rows("stale", _LIST)
 turn_at = rows("turns", _LIST)
+_place_at = rows("places", CAPACITY_TABLES["places"])
 parked_at = rows("parked", _LIST)
 person_at = rows("persons", CAPACITY_TABLES["persons"])
 _cluster_at = rows("clusters", CAPACITY_TABLES["clusters"])
@@ -116,8 +125,32 @@ _limits_at = rows("limits", CAPACITY_TABLES["limits"])
 
 @compiled
 def cluster_of(state: Any) -> Any:
-    """The present configuration's limits for the whole cluster."""
-    return _cluster_at(state, state.configuration)
+    """The present configuration's limits for the partition that is looked at."""
+    return _cluster_at(state, state.configuration * state.partitions + state.partition)
+
+
+@compiled
+def look_at_job(state: Any, job: int) -> None:
+    """The partition of the application is the one that is looked at."""
+    state.partition = queue_at(state, app_at(state, job).queue).partition
+
+
+@compiled
+def look_at_node(state: Any, node: int) -> None:
+    """The partition of the node is the one that is looked at."""
+    state.partition = _place_at(state, node).partition
+
+
+@compiled
+def root_of(state: Any) -> int:
+    """Root's row in the partition that is looked at."""
+    return int(state.partition * (state.queues_count // state.partitions))
+
+
+@compiled
+def in_partition(state: Any, member: int, partition: int) -> int:
+    """The row of a leaf's user in a partition."""
+    return int(partition * (state.users_count // state.partitions) + member)
 
 
 @compiled
@@ -132,7 +165,9 @@ def make_memory(
     clusters: Table,
     limits: Table,
     parents: list[int],
+    partitions: int,
     app_queues: NDArray[np.int64],
+    app_partitions: NDArray[np.int64],
     app_users: NDArray[np.int64],
     persons: Table,
     names: list[str],
@@ -140,29 +175,38 @@ def make_memory(
 ) -> Memory:
     """Makes the memory before the first event.
 
+    Tables that go by partition have those of nodes without a label first.
+
     Args:
         case: for the clock.
         core: the core's tables; asks and nodes are normalised here, to the first configuration's steps.
-        clusters: a row for each configuration.
-        limits: a row for each configuration and queue.
+        clusters: a row for each configuration and partition.
+        limits: a row for each configuration, partition and queue.
         parents: for each queue the row of its parent, -1 for root; parents come before children.
-        app_queues: for each job the row of its leaf, -1 where it is refused.
+        partitions: how many there are.
+        app_queues: for each job the row of its leaf in the first partition, -1 where it is refused.
+        app_partitions: for each job the partition of its containers.
         app_users: for each job a number for its user.
         persons: a row for each configuration and user.
         names: the users' names, by their numbers.
         extra: the tables of preemption.
     """
     jobs, queue_count = len(core["jobs"]), len(parents)
+    configurations = len(clusters) // partitions
     _normalise(core, clusters[0])
     queues = _queue_table(parents, app_queues)
     for amount in ("memory", "vcores"):
         step, most = int(clusters[f"step_{amount}"][0]), limits[f"maximum_{amount}"][:queue_count]
         queues[f"current_{amount}"] = most - most % step if step else most
+    queues = _in_each(queues, partitions)
     apps = make_table(CAPACITY_TABLES["apps"], jobs)
-    users = _user_table(queues, apps, app_queues, app_users, names)
+    users = _user_table(queues, apps, app_queues, app_partitions, app_users, names, partitions)
     children = make_table(_LIST, queue_count)
     ordered = [q for parent in range(queue_count) for q in range(queue_count) if parents[q] == parent]
     children["row"][: len(ordered)] = ordered
+    children = np.tile(children, partitions)
+    for partition in range(partitions):
+        children["row"][partition * queue_count : (partition + 1) * queue_count] += partition * queue_count
     memory = Memory.of(
         PREEMPTING_STATE if len(extra["monitors"]) > 0 else CAPACITY_STATE,
         {
@@ -172,7 +216,7 @@ def make_memory(
             "limits": limits,
             "queues": queues,
             "users": users,
-            "weights": np.ones(len(users) * len(clusters), CAPACITY_TABLES["weights"]),
+            "weights": np.ones(len(users) // partitions * configurations, CAPACITY_TABLES["weights"]),
             "persons": persons,
             "apps": apps,
             "requests": make_table(CAPACITY_TABLES["requests"], len(core["asks"])),
@@ -181,11 +225,12 @@ def make_memory(
             "served": make_table(_LIST, 2 * jobs + 1),
             "pending": make_table(_LIST, jobs + 1),
             "stale": make_table(_LIST, jobs + 1),
+            "places": make_table(CAPACITY_TABLES["places"], len(core["nodes"])),
             "turns": _turns(core["nodes"]),
             "parked": make_table(_LIST, jobs + 1),
         },
     )
-    memory.state["person_count"] = len(persons) // len(clusters)
+    memory.state["partitions"], memory.state["person_count"] = partitions, len(persons) // configurations
     memory.state["monitored"] = len(extra["monitors"]) > 0
     memory.state["rests"], memory.state["scheduled_version"] = True, -1
     if len(extra["monitors"]) > 0:
@@ -219,8 +264,27 @@ def _queue_table(parents: list[int], app_queues: NDArray[np.int64]) -> Table:
     return queues
 
 
+def _in_each(queues: Table, partitions: int) -> Table:
+    """The queues once for each partition."""
+    count = len(queues)
+    found = np.tile(queues, partitions)
+    found["home"] = np.tile(np.arange(count), partitions)
+    found["partition"] = np.repeat(np.arange(partitions), count)
+    for name in ("parent", "first_child"):
+        found[name] += np.where(found[name] < 0, 0, found["partition"] * count)
+    # The limit that is handed down counts for the AMs on nodes without a label alone.
+    found["current_memory"][count:] = found["current_vcores"][count:] = 0
+    return found
+
+
 def _user_table(
-    queues: Table, apps: Table, app_queues: NDArray[np.int64], app_users: NDArray[np.int64], names: list[str]
+    queues: Table,
+    apps: Table,
+    app_queues: NDArray[np.int64],
+    app_partitions: NDArray[np.int64],
+    app_users: NDArray[np.int64],
+    names: list[str],
+    partitions: int,
 ) -> Table:
     """The users of each leaf, in the order of a HashMap of their names: that in which floats are added up."""
     numbers = {name: number for number, name in enumerate(names)}
@@ -229,15 +293,20 @@ def _user_table(
         set(zip(app_queues.tolist(), app_users.tolist(), strict=True)), key=lambda pair: (pair[0], place[pair[1]])
     )
     row_of = {pair: row for row, pair in enumerate(pairs)}
-    users = make_table(CAPACITY_TABLES["users"], len(pairs))
+    users = make_table(CAPACITY_TABLES["users"], partitions * len(pairs))
     users["weight"] = 1.0
     first = sum(1 for q, _ in pairs if q < 0)
-    for q in range(len(queues)):
+    tree = len(queues) // partitions
+    for q in range(tree):
         count = sum(1 for pair in pairs if pair[0] == q)
-        queues[q]["first_user"], queues[q]["users"] = first, count
+        for partition in range(partitions):
+            row = queues[partition * tree + q]
+            row["first_user"], row["users"] = partition * len(pairs) + first, count
         first += count
-    apps["queue"], apps["person"] = app_queues, app_users
-    apps["user"] = [row_of[pair] for pair in zip(app_queues.tolist(), app_users.tolist(), strict=True)]
+    apps["leaf"], apps["person"] = app_queues, app_users
+    apps["queue"] = np.where(app_queues < 0, app_queues, app_partitions * tree + app_queues)
+    apps["member"] = [row_of[pair] for pair in zip(app_queues.tolist(), app_users.tolist(), strict=True)]
+    apps["user"] = app_partitions * len(pairs) + apps["member"]
     return users
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from rules.simulation.capacity.arithmetic import compare, multiply_up, round_down, round_up, smaller
-from rules.simulation.capacity.state import app_at, cluster_of, limits_of, queue_at, user_at, weight_at
+from rules.simulation.capacity.state import app_at, cluster_of, in_partition, limits_of, queue_at, user_at, weight_at
 from rules.simulation.compiled import compiled
 
 __all__ = [
     "count_application",
     "drop_application",
     "over_user_limit",
+    "set_in_sums",
     "set_weights",
     "sum_weights",
     "update_usage_ratio",
@@ -27,8 +28,9 @@ __all__ = [
 @compiled
 def set_weights(state: Any) -> None:
     """``updateUserWeights``: takes the users' weights from the present configuration."""
+    members = state.users_count // state.partitions
     for row in range(state.users_count):
-        user_at(state, row).weight = weight_at(state, state.configuration * state.users_count + row).weight
+        user_at(state, row).weight = weight_at(state, state.configuration * members + row % members).weight
     for q in range(state.queues_count):
         queue_at(state, q).version += 1
         sum_weights(state, q)
@@ -69,15 +71,16 @@ def over_user_limit(state: Any, job: int, freed_m: int, freed_v: int) -> bool:
 
 
 @compiled
-def use(state: Any, user_row: int, q: int, memory: int, vcores: int) -> None:
-    """A user of a leaf holds more or less; a change that outdates the leaf's user limit."""
-    user, queue = user_at(state, user_row), queue_at(state, q)
+def use(state: Any, job: int, memory: int, vcores: int) -> None:
+    """The application's user holds more or less; a change that outdates the leaf's user limits in all partitions."""
+    app = app_at(state, job)
+    user, queue = user_at(state, app.user), queue_at(state, app.queue)
     user.used_memory += memory
     user.used_vcores += vcores
-    if user.in_sums:
+    if user_at(state, app.member).in_sums:
         queue.counted_memory += memory
         queue.counted_vcores += vcores
-    queue.version += 1
+    queue_at(state, app.leaf).version += 1
     cluster = cluster_of(state)
     ratio = np.float32(np.float32(user.used_memory) / np.float32(cluster.memory))
     if cluster.vcores > 0:
@@ -104,17 +107,14 @@ def count_application(state: Any, job: int) -> None:
     Only where the user has an activated application by now; an ask recorded before that never counts.
     """
     app = app_at(state, job)
-    user, queue = user_at(state, app.user), queue_at(state, app.queue)
+    user, queue = user_at(state, app.member), queue_at(state, app.leaf)
     if user.active <= 0:
         return
     if user.counted == 0:
         queue.active_users += 1
         queue.version += 1
         if not user.in_sums:
-            user.in_sums = 1
-            sum_weights(state, app.queue)
-            queue.counted_memory += user.used_memory
-            queue.counted_vcores += user.used_vcores
+            set_in_sums(state, app.leaf, app.member, 1)
     if not app.counted:
         app.counted = 1
         user.counted += 1
@@ -126,7 +126,7 @@ def drop_application(state: Any, job: int) -> None:
     app = app_at(state, job)
     if not app.counted:
         return
-    user, queue = user_at(state, app.user), queue_at(state, app.queue)
+    user, queue = user_at(state, app.member), queue_at(state, app.leaf)
     app.counted = 0
     user.counted -= 1
     if user.counted > 0:
@@ -134,10 +134,20 @@ def drop_application(state: Any, job: int) -> None:
     queue.active_users -= 1
     queue.version += 1
     if user.in_sums:
-        user.in_sums = 0
-        sum_weights(state, app.queue)
-        queue.counted_memory -= user.used_memory
-        queue.counted_vcores -= user.used_vcores
+        set_in_sums(state, app.leaf, app.member, 0)
+
+
+@compiled
+def set_in_sums(state: Any, leaf: int, member: int, counts: int) -> None:
+    """What a user holds, in every partition, counts among what the leaf's active users do, or no longer."""
+    user_at(state, member).in_sums = counts
+    sum_weights(state, leaf)
+    sign = 2 * counts - 1
+    for partition in range(state.partitions):
+        user = user_at(state, in_partition(state, member, partition))
+        queue = queue_at(state, partition * (state.queues_count // state.partitions) + leaf)
+        queue.counted_memory += sign * user.used_memory
+        queue.counted_vcores += sign * user.used_vcores
 
 
 @compiled
@@ -148,9 +158,10 @@ def update_user_limit(state: Any, q: int) -> None:
     where that is more); at most the factor times the queue.
     """
     queue, limit, cluster = queue_at(state, q), limits_of(state, q), cluster_of(state)
-    if queue.limit_version == queue.version:
+    home = queue_at(state, queue.home)
+    if queue.limit_version == home.version:
         return
-    queue.limit_version = queue.version
+    queue.limit_version = home.version
     step_m, step_v = cluster.step_memory, cluster.step_vcores
     none = limit.guaranteed_memory == 0 and limit.guaranteed_vcores == 0
     base_m, base_v = limit.guaranteed_memory, limit.guaranteed_vcores
@@ -162,9 +173,9 @@ def update_user_limit(state: Any, q: int) -> None:
     if compare(cluster, consumed_m, consumed_v, base_m, base_v) >= 0:
         current_m, current_v = consumed_m + step_m, consumed_v + step_v
     share_m = share_v = 0
-    if queue.counted_weight > 0:
-        share_m = _divide_up(queue.counted_memory + step_m, queue.counted_weight)
-        share_v = _divide_up(queue.counted_vcores + step_v, queue.counted_weight)
+    if home.counted_weight > 0:
+        share_m = _divide_up(queue.counted_memory + step_m, home.counted_weight)
+        share_v = _divide_up(queue.counted_vcores + step_v, home.counted_weight)
     least_m = (int(current_m * limit.user_percent) + 99) // 100
     least_v = (int(current_v * limit.user_percent) + 99) // 100
     if compare(cluster, share_m, share_v, least_m, least_v) < 0:
@@ -176,10 +187,10 @@ def update_user_limit(state: Any, q: int) -> None:
     queue.limit_by_factor = limit.user_factor != -1 and compare(cluster, share_m, share_v, most_m, most_v) > 0
     share_m, share_v = smaller(cluster, share_m, share_v, most_m, most_v)
     queue.limit_memory, queue.limit_vcores = round_up(share_m, step_m), round_up(share_v, step_v)
-    queue.waiting_users = 0
-    for row in range(queue.first_user, queue.first_user + queue.users):
+    home.waiting_users = 0
+    for row in range(home.first_user, home.first_user + home.users):
         if user_at(state, row).pending > 0 and user_at(state, row).active <= 0:
-            queue.waiting_users += 1
+            home.waiting_users += 1
 
 
 @compiled
