@@ -18,7 +18,7 @@ import filelock
 import numba
 import numpy as np
 import platformdirs
-from numba import _dynfunc
+from numba import _dynfunc, types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
@@ -36,6 +36,18 @@ def _cache_folder() -> Path:
 
 _CACHE = _cache_folder()
 numba.config.CACHE_DIR = str(_CACHE)
+
+
+def _mangling_args(record: types.Record) -> tuple[str, tuple[int, ...]]:
+    """What a record is called in the names of compiled functions: by its fields.
+
+    numba takes a number that counts the types of a process, so that functions over different records, made by different
+    processes, can have one name on the disk; a process that loads both would run one for the other.
+    """
+    return "Record", (int.from_bytes(hashlib.sha256(record.name.encode()).digest()[:7], "big"),)
+
+
+types.Record.mangling_args = property(_mangling_args)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

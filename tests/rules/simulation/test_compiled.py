@@ -43,3 +43,28 @@ def test_versions_that_are_made_at_once_do_not_take_each_others_place(tmp_path: 
         said = [process.communicate(timeout=300)[0].strip() for process in running]
         assert [float(each) for each in said] == [10.0] * len(KINDS)
     assert len(list((tmp_path / "cache").rglob("versions.total-*.nbc"))) == len(KINDS)
+
+
+NAMES = """
+import sys
+
+import numba
+import numpy as np
+
+import rules.simulation.compiled
+
+for fields in sys.argv[1:]:
+    dtype = np.dtype([(name, "i8") for name in fields])
+    print(numba.from_dtype(dtype).mangling_args)
+"""
+
+
+def test_a_record_has_the_same_name_in_every_process_and_no_other_record_has_it() -> None:
+    """Functions over two records, made by two processes, are run by a third: one name would make them one function."""
+
+    def names(*records: str) -> list[str]:
+        command = [sys.executable, "-c", NAMES, *records]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.splitlines()
+
+    assert names("ab", "cd") == names("cd", "ab")[::-1]
+    assert names("ab") != names("cd")
