@@ -82,6 +82,8 @@ def submit(state: Any, job_row: int) -> None:
     """An application is submitted, and its AM asked for."""
     job = job_at(state, job_row)
     state.version += 1
+    state.begun += 1
+    job.begun = state.begun
     rejection = hooks.submit(state, job_row)
     if rejection != 0:
         job.state = REJECTED

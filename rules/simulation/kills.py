@@ -29,6 +29,8 @@ from rules.simulation.tables import (
 
 __all__ = [
     "ONE",
+    "begin_anew",
+    "kill_am",
     "kill_container",
     "next_waiting",
     "release_all",
@@ -94,13 +96,13 @@ def kill_container(state: Any, row: int) -> None:
     container = container_at(state, row - 1)
     job_row, ask_row = container.job, container.ask
     job = job_at(state, job_row)
+    if row == job.am_container:
+        kill_am(state, row)
+        begin_anew(state, job_row)
+        return
     state.version += 1
     hooks.release(state, job_row, ask_row, container.node, row)
-    if row == job.am_container:
-        drop_container(state, row)
-        _lose_attempt(state, job_row)
-        request_am(state, job_row)
-    elif container.collected:
+    if container.collected:
         container.standing = KILLED
         job.lost += 1
     else:
@@ -110,6 +112,22 @@ def kill_container(state: Any, row: int) -> None:
             if place.container == row and place.ask >= 0:
                 place.ask = -1
         _ask_again(state, job_row, ask_row, ONE)
+
+
+@compiled
+def kill_am(state: Any, row: int) -> None:
+    """Kills an AM's container. Its job goes on as if it had it, until :func:`begin_anew`."""
+    container = container_at(state, row - 1)
+    state.version += 1
+    hooks.release(state, container.job, container.ask, container.node, row)
+    drop_container(state, row)
+
+
+@compiled
+def begin_anew(state: Any, job_row: int) -> None:
+    """A job whose AM was killed loses its attempt and waits for the AM of another one."""
+    _lose_attempt(state, job_row)
+    request_am(state, job_row)
 
 
 @compiled
@@ -187,6 +205,8 @@ def _lose_attempt(state: Any, job_row: int) -> None:
     else:
         job.waits_since = state.now
     release_all(state, job_row)
+    state.begun += 1
+    job.begun = state.begun
     for ask_row in range(job.am_ask, job.ask_end):
         state.outstanding -= ask_at(state, ask_row).pending
     hooks.restart(state, job_row)

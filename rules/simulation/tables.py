@@ -54,7 +54,7 @@ CORE_TABLES: Mapping[str, np.dtype[Any]] = {
     "jobs": columns(
         "state rejection executors executor_vcores am_ask ask_end task_begin task_end next_task tasks_done stage "
         "left_in_stage free_slots asked am_node container_begin container_capacity granted collected kept am_container "
-        "attempts numbered first_container lost slot_begin slot_head",
+        "attempts numbered first_container lost slot_begin slot_head begun",
         "submit am_start first finish waits_since",
     ),
     "asks": columns("job memory vcores count next_task task_end pending asked_memory asked_vcores lost"),
@@ -86,13 +86,14 @@ CORE_TABLES: Mapping[str, np.dtype[Any]] = {
 CORE_COUNTERS = (
     "unfinished pending_task_ends made next_submission next_update next_node ring_head ring_length launched version "
     "reasons full_nodes alone next_alone submissions_end "
-    "rests quiet_version quiet_beats outstanding reserved_nodes rounding tracked free_container"
+    "rests quiet_version quiet_beats outstanding reserved_nodes rounding tracked free_container begun"
 )
 """``version`` changes with everything that could make a node's beat come out differently. ``rests``: whether beats may
 be left out while it stays the same, which a scheduler says that does nothing by the clock.
 ``outstanding``: containers asked for and not granted, AMs included. ``beat_shift_s``: to be added to the times of all
 nodes' next beats; only jobs that run alone let whole rounds of beats pass at once.
-``tracked``: whether every container has a row of its own, because containers may be killed."""
+``tracked``: whether every container has a row of its own, because containers may be killed.
+``begun``: attempts of all applications so far; a job's own is the number of its present one."""
 CORE_FLOATS = "beat_shift_s now horizon node_beat_s am_beat_s full_since full_s horizon_alone next_round"
 
 job_at = rows("jobs", CORE_TABLES["jobs"])

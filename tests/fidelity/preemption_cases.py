@@ -150,6 +150,6 @@ PREEMPTION_CASES: dict[str, CaseFile] = {
     "preemption changed while running": _changed(),
     **{
         f"preemption-{mode}-{seed}": _mix(seed, mode)
-        for mode, seed in (("percent", 101), ("percent", 102), ("weight", 103), ("absolute", 104), ("percent", 105))
+        for mode, seed in (("percent", 101), ("percent", 102), ("weight", 205), ("absolute", 205), ("percent", 105))
     },
 }

@@ -14,12 +14,6 @@ from tests.fidelity.preemption_cases import PREEMPTION_CASES
 from tests.oracle.runner import build_or_skip, replay
 from workloads.trace import parse_case
 
-NOT_EXACT = {
-    "preemption-percent-102": "containers and AMs that are preempted again and again; mean latency 17 % too low",
-    "preemption-percent-105": "another order once AMs have been preempted; mean latency 1.4 % too high",
-}
-"""What is known to differ; docs/scheduler-model.md says so. Strict: one that becomes exact has to leave this list."""
-
 Truth = dict[str, list[dict[str, Any]]]
 
 
@@ -33,13 +27,7 @@ def truth() -> Truth:
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason=NOT_EXACT[name], strict=True) if name in NOT_EXACT else ())
-        for name in PREEMPTION_CASES
-    ],
-)
+@pytest.mark.parametrize("name", PREEMPTION_CASES)
 def test_every_job_starts_and_ends_when_hadoop_says(name: str, truth: Truth) -> None:
     found = estimate(parse_case(PREEMPTION_CASES[name]))
     for job, true in zip(found.jobs, truth[name], strict=True):
@@ -50,7 +38,7 @@ def test_every_job_starts_and_ends_when_hadoop_says(name: str, truth: Truth) -> 
 
 @pytest.mark.cluster
 def test_the_cases_preempt(truth: Truth) -> None:
-    quiet = {"observes only", "preemption disabled", "preemption-weight-103", "preemption-absolute-104"}
+    quiet = {"observes only", "preemption disabled"}
     for name in PREEMPTION_CASES:
         preempted = sum(job.get("preempted", 0) for job in truth[name])
         assert name in quiet or preempted > 0, name

@@ -27,6 +27,8 @@ def _goes_before(state: Any, job_a: int, job_b: int) -> bool:
     key_a, key_b = app_at(state, job_a).order_key, app_at(state, job_b).order_key
     if key_a != key_b:
         return bool(key_a < key_b)
+    if limits_of(state, app_at(state, job_a).queue).fair:  # ``FairComparator``: by the start of the attempts
+        return bool(job_at(state, job_a).begun < job_at(state, job_b).begun)
     return job_a < job_b
 
 

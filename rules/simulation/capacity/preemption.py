@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from rules.simulation.application_ids import attempt_hash
 from rules.simulation.capacity.order import place_stale
 from rules.simulation.capacity.preemption_shares import any_above_zero, compare_in, is_spared, monitor_of, share_out
-from rules.simulation.capacity.preemption_tables import doomed_at, preempted_leaf_at, skipped_at, tier_at
+from rules.simulation.capacity.preemption_tables import (
+    choice_at,
+    doomed_at,
+    preempted_leaf_at,
+    skipped_at,
+    tier_at,
+)
 from rules.simulation.capacity.reservations import unreserve
 from rules.simulation.capacity.state import app_at, cluster_of, limits_of, queue_at, served_at
 from rules.simulation.compiled import compiled
 from rules.simulation.containers import KILLED
-from rules.simulation.kills import kill_container
+from rules.simulation.kills import begin_anew, kill_am, kill_container
 from rules.simulation.tables import ask_at, container_at, job_at, node_at
 
 __all__ = ["run_monitor"]
@@ -34,7 +41,7 @@ def _edit_schedule(state: Any) -> None:
     cluster, monitor = cluster_of(state), monitor_of(state)
     allowed_m, allowed_v = int(cluster.memory * monitor.round), int(cluster.vcores * monitor.round)
     share_out(state, allowed_m, allowed_v)
-    state.doomed_containers = 0
+    state.doomed_containers = state.chosen_apps = 0
     for i in range(state.preempted_leaves_count):
         q = preempted_leaf_at(state, i).row
         tier = tier_at(state, q)
@@ -43,10 +50,53 @@ def _edit_schedule(state: Any) -> None:
         place_stale(state, q)
         if compare_in(state, cluster.memory, cluster.vcores, tier.target_memory, tier.target_vcores, 0, 0) > 0:
             allowed_m, allowed_v = _choose_in_leaf(state, q, allowed_m, allowed_v)
+    _kill_doomed(state)
+
+
+@compiled
+def _kill_doomed(state: Any) -> None:
+    """All containers are killed before the first of the attempts whose AMs are among them ends and begins anew."""
+    ams = 0
     for i in range(state.doomed_containers):
         doomed = doomed_at(state, i)
-        if container_at(state, doomed.row - 1).serial == doomed.serial:
-            kill_container(state, doomed.row)
+        row, job = doomed.row, doomed.job
+        if container_at(state, row - 1).serial != doomed.serial:
+            continue
+        if row != job_at(state, job).am_container:
+            kill_container(state, row)
+            continue
+        kill_am(state, row)
+        place = ams
+        while place > 0 and _ends_before(state, job, doomed_at(state, place - 1).job):
+            doomed_at(state, place).job = doomed_at(state, place - 1).job
+            place -= 1
+        doomed_at(state, place).job = job
+        ams += 1
+    for i in range(ams):
+        begin_anew(state, doomed_at(state, i).job)
+
+
+@compiled
+def _ends_before(state: Any, a: int, b: int) -> bool:
+    """By the order of a HashMap of the attempts that containers were chosen of: by bucket, then as they were put in."""
+    buckets = 16
+    while 4 * state.chosen_apps > 3 * buckets:
+        buckets *= 2
+    bucket_a = attempt_hash(a, job_at(state, a).attempts + 1) & (buckets - 1)
+    bucket_b = attempt_hash(b, job_at(state, b).attempts + 1) & (buckets - 1)
+    if bucket_a != bucket_b:
+        return bool(bucket_a < bucket_b)
+    return bool(choice_at(state, a).place < choice_at(state, b).place)
+
+
+@compiled
+def _count_choice(state: Any, job: int) -> None:
+    """Something of the application was chosen in this round."""
+    choice = choice_at(state, job)
+    if choice.round != state.monitor_ms:
+        choice.round = state.monitor_ms
+        choice.place = state.chosen_apps
+        state.chosen_apps += 1
 
 
 @compiled
@@ -103,7 +153,9 @@ def _give_up_reservations(state: Any, job: int, tier: Any, allowed_m: int, allow
             break
         if node_at(state, node_row).reserved_by == job:
             ask = ask_at(state, node_at(state, node_row).reserved_ask)
-            _, allowed_m, allowed_v = _obtain(state, tier, ask, allowed_m, allowed_v)
+            chosen, allowed_m, allowed_v = _obtain(state, tier, ask, allowed_m, allowed_v)
+            if chosen:
+                _count_choice(state, job)
             if monitor_of(state).kills:
                 unreserve(state, node_row)
     return allowed_m, allowed_v
@@ -138,6 +190,8 @@ def _choose(state: Any, tier: Any, row: int, allowed_m: int, allowed_v: int) -> 
     """Chooses a container, if it helps: it is marked, or killed where it was marked long enough ago."""
     container, monitor = container_at(state, row - 1), monitor_of(state)
     chosen, allowed_m, allowed_v = _obtain(state, tier, ask_at(state, container.ask), allowed_m, allowed_v)
+    if chosen:
+        _count_choice(state, container.job)
     if chosen and monitor.kills:
         # A mark that has not come to anything for twice the time was forgotten at the end of a round.
         since_ms = container.marked_ms
@@ -146,5 +200,6 @@ def _choose(state: Any, tier: Any, row: int, allowed_m: int, allowed_v: int) -> 
         elif since_ms + monitor.wait_ms <= state.monitor_ms:
             doomed_at(state, state.doomed_containers).row = row
             doomed_at(state, state.doomed_containers).serial = container.serial
+            doomed_at(state, state.doomed_containers).job = container.job
             state.doomed_containers += 1
     return allowed_m, allowed_v

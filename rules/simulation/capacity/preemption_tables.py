@@ -15,6 +15,7 @@ from rules.simulation.tables import track_containers
 __all__ = [
     "PREEMPTION_COUNTERS",
     "PREEMPTION_TABLES",
+    "choice_at",
     "doomed_at",
     "lay_out_preemption",
     "monitor_at",
@@ -44,11 +45,13 @@ PREEMPTION_TABLES: Mapping[str, np.dtype[Any]] = {
     "underserved": _LIST,
     "preempted_leaves": _LIST,  # leaves, in the order in which the policy goes through them
     "skipped": _LIST,  # AMs that are spared at first
-    "doomed": columns("row serial"),  # containers that are killed in this round
+    "doomed": columns("row serial job"),  # containers that are killed in this round
+    # A row for each job: in which round it was last chosen from, and as the how manyth of the applications.
+    "choices": columns("round place"),
 }
 
 PREEMPTION_COUNTERS = (
-    "monitored monitor_ms last_monitor_ms needy_queues underserved_queues skipped_ams doomed_containers"
+    "monitored monitor_ms last_monitor_ms needy_queues underserved_queues skipped_ams doomed_containers chosen_apps"
 )
 """``monitored``: whether the monitor is on; ``monitor_ms``: when it runs next."""
 
@@ -61,6 +64,7 @@ underserved_at = rows("underserved", _LIST)
 preempted_leaf_at = rows("preempted_leaves", _LIST)
 skipped_at = rows("skipped", _LIST)
 doomed_at = rows("doomed", PREEMPTION_TABLES["doomed"])
+choice_at = rows("choices", PREEMPTION_TABLES["choices"])
 
 
 def lay_out_preemption(
@@ -88,6 +92,7 @@ def lay_out_preemption(
         "preempted_leaves": len(leaves),
         "skipped": jobs,
         "doomed": len(core["containers"]),
+        "choices": jobs,
     }
     tables = {name: make_table(PREEMPTION_TABLES[name], length) for name, length in lengths.items()}
     places = {path: row for row, path in enumerate(paths)}

@@ -7,37 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from rules.simulation.application_ids import container_hash
 from rules.simulation.compiled import compiled
 from rules.simulation.fair.state import claim_at, held_at, host_at
 from rules.simulation.tables import container_at, job_at
 
-__all__ = ["application_bucket", "claim", "drop_claims", "has_claim", "put_on_node", "serve_claim", "take_off_node"]
-
-_STAMP = 1_000_000_000_000
-"""The ResourceManager's start, in application ids. It is in their hash, so the order below differs from one
-ResourceManager to the next; this is the one of the replay that the model is held against."""
-
-
-@compiled
-def _application_hash(job_row: int) -> int:
-    """``ApplicationId.hashCode``."""
-    stamp = (_STAMP ^ (_STAMP >> 32)) & 0xFFFFFFFF
-    return int((371237 * ((371237 * 6521 + stamp) & 0xFFFFFFFF) + job_row + 1) & 0xFFFFFFFF)
-
-
-@compiled
-def application_bucket(job_row: int) -> int:
-    """Where an application stands in a HashMap of at most 12, which has 16 buckets."""
-    value = _application_hash(job_row)
-    return int((value ^ (value >> 16)) & 15)
-
-
-@compiled
-def _container_hash(job_row: int, attempt: int, number: int) -> int:
-    """``ContainerId.hashCode``, spread as ``HashMap`` does: of the application's, the attempt's and its own number."""
-    of_attempt = (347671 * ((347671 * 5501 + _application_hash(job_row)) & 0xFFFFFFFF) + attempt) & 0xFFFFFFFF
-    value = (31 * number + of_attempt) & 0xFFFFFFFF
-    return int(value ^ (value >> 16))
+__all__ = ["claim", "drop_claims", "has_claim", "put_on_node", "serve_claim", "take_off_node"]
 
 
 @compiled
@@ -49,7 +24,7 @@ def put_on_node(state: Any, row: int) -> None:
     """
     container, held = container_at(state, row - 1), held_at(state, row - 1)
     host = host_at(state, container.node)
-    held.hash = _container_hash(container.job, job_at(state, container.job).attempts + 1, container.number)
+    held.hash = container_hash(container.job, job_at(state, container.job).attempts + 1, container.number)
     held.made = state.version
     held.chosen = 0
     host.containers += 1

@@ -10,10 +10,11 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from rules.simulation.application_ids import application_bucket
 from rules.simulation.compiled import compiled
 from rules.simulation.containers import LIVE, MARKED
 from rules.simulation.fair.assign import ASSIGNED, assign_to_app, is_below, is_over_am_share
-from rules.simulation.fair.held import application_bucket, claim, drop_claims
+from rules.simulation.fair.held import claim, drop_claims
 from rules.simulation.fair.order import make_heap, pop_heap
 from rules.simulation.fair.state import (
     DRF,
