@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from rules.daemon.events import EventDetector, QueueLoad, Sample
@@ -77,8 +78,9 @@ class QueueDaemon:
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
             timezone="UTC",
         )
-        scheduler.add_job(self.by_clock, "date")
-        scheduler.add_job(self.by_clock, "interval", seconds=self._times.every_s)
+        # Not a job of its own for the first run: its removal fails where the end comes in the same moment.
+        now = datetime.now(UTC)
+        scheduler.add_job(self.by_clock, "interval", seconds=self._times.every_s, next_run_time=now)
         scheduler.add_job(self.by_event, "interval", seconds=self._times.look_every_s)
         self._stop = stop
         scheduler.start()

@@ -80,7 +80,14 @@ def test_at_a_terminal_the_reason_is_asked_for(monkeypatch: pytest.MonkeyPatch) 
 
 def _serve(*options: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tuner.cli", "web", "--port", "0", *options]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"})
+    return subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+        # A job of a shell in the background has SIGINT ignored, and would hand that on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
 
 
 def _get(address: str, path: str, **headers: str) -> tuple[int, str]:

@@ -154,7 +154,7 @@ def test_ctrl_c_and_a_dead_resource_manager_lose_nothing(
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
-    assert "interrupted; so far:" in out
+    assert "interrupted; the same command with --resume goes on. So far:" in out
     with open_store(settings(env)) as store:
         (job,) = store.jobs.summaries()
         killed, first = store.runs.list(job_id=job.job.id)

@@ -109,7 +109,15 @@ def test_interrupting_kills_all_and_leaves_nothing(
     }
     command = [sys.executable, "-m", "tuner.cli", "workload", "replay", str(path), "--live"]
     before = {each.id for each in applications(yarn_cluster, cluster_settings)}
-    running = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A job of a shell in the background has SIGINT ignored, and would hand that on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
 
     def own() -> list[Application]:
         return [each for each in applications(yarn_cluster, cluster_settings) if each.id not in before]
