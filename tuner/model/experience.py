@@ -14,10 +14,9 @@ from tuner.model.advice import Advice, Basis, Candidate
 from tuner.model.drift import changes, times_drifted
 from tuner.model.failures import FailureKind
 from tuner.model.limits import ClusterLimits
+from tuner.model.memory_need import DEFAULT_POLICY
 from tuner.units import parse_bytes
 
-RAISE_FACTOR: Final = 1.5
-"""By how much a size that was too small is raised."""
 MOST_RUNS: Final = 10
 """As of how many runs a new time counts as one of so many: recent runs matter more than old ones."""
 
@@ -70,9 +69,9 @@ def after_look(advice: Advice, now: Basis) -> Advice:
         advice: of the job.
         now: what its newest run was.
     """
-    reasons = [*changes(advice.basis, now), *filter(None, [times_drifted(advice.ratios)])]
     if not advice.candidates:
         return advice
+    reasons = [*changes(advice.basis, now), *filter(None, [times_drifted(advice.ratios)])]
     return replace(advice, warning=f"tune it anew: {'; '.join(reasons)}" if reasons else "")
 
 
@@ -132,7 +131,7 @@ def _raised(old: Candidate, kinds: Sequence[FailureKind], limits: Mapping[str, o
         return None
     bounds = ClusterLimits(**limits)  # type: ignore[arg-type]
     now_mib = parse_bytes(old.conf[name], default_unit="m") // _MIB
-    asked_mib = old.executor_mib + int(now_mib * (RAISE_FACTOR - 1.0))
+    asked_mib = old.executor_mib + int(now_mib * (DEFAULT_POLICY.raise_after_failure - 1.0))
     if asked_mib > bounds.max_container_memory_mib:
         return None
     granted_mib = bounds.rounded_memory_mib(asked_mib)

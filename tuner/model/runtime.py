@@ -13,12 +13,14 @@ other's way (too few real cores, one disk), :class:`Contention` says from how ma
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tuner.model.memory import unified_memory_mib
 
 __all__ = [
     "Contention",
@@ -29,15 +31,12 @@ __all__ = [
     "corrected",
     "fit_contention",
     "predict",
-    "what_if",
 ]
 
 Times = NDArray[np.float64]
 
 SPILL_COST: Final = 1.0
 """What a task's time grows by when none of the unified memory that it used is left: a guess, held by the runs."""
-RESERVED_MIB: Final = 300
-"""``UnifiedMemoryManager.RESERVED_SYSTEM_MEMORY_BYTES``."""
 _GC_BOUNDS: Final = (0.25, 8.0)
 _MOST_TASKS: Final = 2000
 """Tasks of a stage that are scheduled one by one; of more, so many stand for all."""
@@ -247,7 +246,7 @@ def _memory_factor(profile: RunProfile, what: WhatIf) -> float:
     if profile.peak_unified_mib is None or what.heap_mib is None:
         return 1.0
     fraction = profile.memory_fraction if what.memory_fraction is None else what.memory_fraction
-    room = max(0.0, what.heap_mib - RESERVED_MIB) * fraction / max(1, what.cores)
+    room = unified_memory_mib(what.heap_mib, fraction) / max(1, what.cores)
     used = profile.peak_unified_mib / max(1, profile.cores)
     return 1.0 + SPILL_COST * max(0.0, 1.0 - room / used) if used > 0 else 1.0
 
@@ -261,15 +260,3 @@ def corrected(profile: RunProfile) -> RunProfile:
     """The profile with the correction that makes the model give its own observed time."""
     own = predict(profile, WhatIf(profile.executors, profile.cores)).run_s
     return replace(profile, correction=profile.correction * profile.observed_s / own) if own > 0 else profile
-
-
-def what_if(conf: Mapping[str, float], executors: int) -> WhatIf:
-    """A supposed configuration from numbers by property name; sizes in MiB."""
-    partitions = conf.get("spark.sql.shuffle.partitions")
-    return WhatIf(
-        executors=executors,
-        cores=int(conf.get("spark.executor.cores", 1)),
-        heap_mib=conf.get("spark.executor.memory"),
-        memory_fraction=conf.get("spark.memory.fraction"),
-        partitions=None if partitions is None else int(partitions),
-    )

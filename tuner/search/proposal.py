@@ -93,8 +93,9 @@ def propose(
         index = int(np.argmin(log_memory))
         return Proposal(candidates[index], "nothing has succeeded yet: the untried configuration that reserves least")
     believed = _believed(space, prior.fitted(observations) if prior else None, memory)
-    model = TimeModel(data.features, data.log_times - believed(data.points), seed=seed)
-    seen = model.predict(data.features).mean + believed(data.points)
+    of_seen = believed(data.points)
+    model = TimeModel(data.features, data.log_times - of_seen, seed=seed)
+    seen = model.predict(data.features).mean + of_seen
     limit = float(np.min(seen[data.usable])) + math.log1p(slack)
     fast = data.usable & (seen <= limit + 1e-9)
     best_log_cost = float(np.min((seen + data.log_memory)[fast]))

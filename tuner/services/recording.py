@@ -11,6 +11,18 @@ from tuner.spark.redaction import mask_arguments, mask_conf
 from tuner.store import NewJob, NewRun, Run, RunKind, RunOutcome, RunState, Store
 
 
+def job_of(value: Mapping[str, Any]) -> NewJob:
+    """The job that a run's record names, by the fields of :class:`tuner.store.NewJob`."""
+    return NewJob(
+        key=value["key"],
+        name=value["name"],
+        program=value["program"],
+        main_class=value["main_class"],
+        arguments_shape=value["arguments_shape"],
+        queue=value["queue"],
+    )
+
+
 def record_run(store: Store, value: Mapping[str, Any], *, now: float) -> Run:
     """Writes a production run with its outcome into the store.
 
@@ -24,17 +36,7 @@ def record_run(store: Store, value: Mapping[str, Any], *, now: float) -> Run:
         StoreError: the store cannot be written.
     """
     configuration = mask_conf(value["configuration"])
-    job = store.jobs.get_or_create(
-        NewJob(
-            key=value["key"],
-            name=value["name"],
-            program=value["program"],
-            main_class=value["main_class"],
-            arguments_shape=value["arguments_shape"],
-            queue=value["queue"],
-        ),
-        now=now,
-    )
+    job = store.jobs.get_or_create(job_of(value), now=now)
     started = store.runs.start(
         NewRun(
             job_id=job.id,

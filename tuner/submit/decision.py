@@ -9,6 +9,7 @@ from tuner.model.advice import Advice, Choice, choose
 from tuner.model.container import Refusal, reservation
 from tuner.model.limits import ClusterLimits
 from tuner.model.load import Load
+from tuner.search.reserve import SIZES
 from tuner.spark.argv import Rewrite, SubmitArguments, rewrite
 from tuner.spark.checks import find_problems
 from tuner.spark.conf import EffectiveConf
@@ -17,11 +18,10 @@ from tuner.spark.names import canonical_name
 from tuner.spark.redaction import mask_arguments
 from tuner.submit.order import Mode, SubmitOrder
 
-_SIZES = ("spark.executor.memory", "spark.executor.memoryOverhead")
 _DYNAMIC = "spark.dynamicAllocation.enabled"
 _INSTANCES = "spark.executor.instances"
 _TAGS = "spark.yarn.tags"
-_TOGETHER = (_SIZES, (_DYNAMIC, _INSTANCES))
+_TOGETHER = (SIZES, (_DYNAMIC, _INSTANCES))
 """Properties of which one makes no sense without the other: where the user set one, the other is not set either."""
 
 

@@ -10,8 +10,9 @@ from typing import Any, Protocol, Self
 from tuner.model.load import Load
 from tuner.services.advise import learn
 from tuner.services.basis import basis_of
+from tuner.services.recording import job_of
 from tuner.settings import Settings
-from tuner.store import NewJob, NewRun, RunKind, RunOutcome, Store, open_store
+from tuner.store import NewRun, RunKind, RunOutcome, Store, open_store
 from tuner.submit.server import Server, server_of
 
 _OUTCOME = ("wait_s", "run_s", "memory_seconds", "vcore_seconds", "failure", "application_id")
@@ -61,17 +62,7 @@ class StoreLedger(Ledger):
     def begin(self, load: Load | None) -> None:
         """Writes it as RUNNING."""
         record = self._record
-        job = self._store.jobs.get_or_create(
-            NewJob(
-                key=record["key"],
-                name=record["name"],
-                program=record["program"],
-                main_class=record["main_class"],
-                arguments_shape=record["arguments_shape"],
-                queue=record["queue"],
-            ),
-            now=time.time(),
-        )
+        job = self._store.jobs.get_or_create(job_of(record), now=time.time())
         run = self._store.runs.start(
             NewRun(
                 job_id=job.id,
