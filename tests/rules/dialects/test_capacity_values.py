@@ -140,7 +140,7 @@ def test_numbers_have_no_exponent_and_no_needless_zeros(value, text):
     assert format_number(value) == text
 
 
-def test_the_published_conversion_of_weights():
+def test_g2_05_the_published_conversion_of_weights():
     assert weights_to_percent({"default": 10, "users": 30}) == {"default": "25", "users": "75"}
     assert weights_to_percent({"alice": 1, "bob": 1, "charlie": 1}) == {
         "alice": "33.333",

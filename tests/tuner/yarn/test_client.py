@@ -156,7 +156,7 @@ def test_a_wrong_address_is_not_taken_for_an_unknown_application(client: Resourc
         client.application(APP)
 
 
-def test_lists_of_applications_are_filtered_by_the_server(
+def test_g2_23_lists_of_applications_are_filtered_by_the_server(
     fake: FakeResourceManager, client: ResourceManagerClient
 ) -> None:
     fake.answers["GET", "/apps"] = Answer('{"apps":{}}')
