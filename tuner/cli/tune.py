@@ -70,7 +70,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float) 
     type=click.IntRange(0, 20),
     default=0,
     show_default=True,
-    help="Run default and best so often again, in turn, and judge by these runs.",
+    help="Run default, fastest and best so often again, in turn, and judge by these runs.",
 )
 @click.option(
     "--runs-ahead",

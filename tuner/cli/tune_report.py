@@ -39,7 +39,7 @@ class Reporter:
     def _started(self, number: int, kind: RunKind, reason: str) -> None:
         self._since = time.monotonic()
         if kind is RunKind.FINAL:
-            self._say(f"final {number + 1}/{2 * self._order.final_runs}  {reason}")
+            self._say(f"final {number + 1}  {reason}")
         else:
             self._say(f"trial {number + 1}/{self._order.trials}  {reason}")
 
@@ -93,7 +93,7 @@ def result_text(outcome: TuneOutcome) -> str:
     lines += [f"  --conf {name}={value}" for name, value in conf.items()]
     lines += ["", _comparison(outcome, result.default, result.best)]
     if result.conf and not result.finals:
-        lines += ["", "These are single runs; --final-runs 3 runs both again and judges by those."]
+        lines += ["", "These are single runs; --final-runs 3 runs them again and judges by those."]
     return "\n".join(lines)
 
 
@@ -156,6 +156,7 @@ def result_json(outcome: TuneOutcome) -> dict[str, Any]:
         "trials": [_row_json(row) for row in result.trials],
         "finals": [_row_json(row) for row in result.finals],
         "default": _summary_json(result.default),
+        "fastest": _summary_json(result.fastest),
         "best": _summary_json(result.best),
         "conf": dict(result.conf),
     }

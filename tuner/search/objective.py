@@ -75,6 +75,11 @@ def summarise(observations: Iterable[Observation]) -> list[Summary]:
     ]
 
 
+def fastest_of(summaries: Iterable[Summary]) -> Summary | None:
+    """The configuration of the shortest time, whatever it reserves; the earlier one of equals, None of none."""
+    return min(summaries, key=lambda summary: summary.duration_s, default=None)
+
+
 def best_of(summaries: Iterable[Summary], slack: float) -> Summary | None:
     """The configuration with the least GiB·s among those no slower than (1 + slack) x the fastest.
 
@@ -86,7 +91,8 @@ def best_of(summaries: Iterable[Summary], slack: float) -> Summary | None:
         The best, the earlier one of equals; None where there is no candidate.
     """
     candidates = list(summaries)
-    if not candidates:
+    fastest = fastest_of(candidates)
+    if fastest is None:
         return None
-    limit_s = (1.0 + slack) * min(summary.duration_s for summary in candidates)
+    limit_s = (1.0 + slack) * fastest.duration_s
     return min((s for s in candidates if s.duration_s <= limit_s), key=lambda s: s.gib_seconds)

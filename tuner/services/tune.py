@@ -10,7 +10,7 @@ from tuner.errors import InputError
 from tuner.model.advice import Advice
 from tuner.model.limits import ClusterLimits
 from tuner.search.engine import Ask, SearchEngine, Stop
-from tuner.search.objective import Observation, Summary, TrialState, best_of, summarise
+from tuner.search.objective import Summary, TrialState, best_of, fastest_of, summarise
 from tuner.search.prior import TimePrior
 from tuner.search.reserve import SIZES, ReservationModel
 from tuner.search.space import SearchSpace
@@ -44,7 +44,7 @@ class TuneRequest:
         slack: how much slower than the fastest the result may be, as a fraction.
         resume: go on with an interrupted study of this job over the same space.
         seed: of the search.
-        final_runs: how often default and best are run again, in turn, at the end.
+        final_runs: how often default, fastest and best are run again, in turn, at the end.
         runs_ahead: how often the job is going to run; trials that so many runs do not pay back are left out.
     """
 
@@ -88,6 +88,7 @@ class TuneResult:
         runs: how many runs the search has seen in all, those of an earlier part among them.
         failed: how many of them failed or were stopped.
         default: the default configuration's medians; None where its run is missing.
+        fastest: the fastest configuration's, whatever it reserves; the others are judged against its time.
         best: the best configuration's; the default's where nothing is better.
         conf: what to set to get the best, ready for ``--conf``; empty where the default is best.
         interrupted: whether Ctrl-C ended it.
@@ -99,6 +100,7 @@ class TuneResult:
     runs: int
     failed: int
     default: Summary | None
+    fastest: Summary | None
     best: Summary | None
     conf: Mapping[str, str]
     interrupted: bool
@@ -237,14 +239,19 @@ class Tuning:
             self.engine.tell(ask.number, row.observation())
 
     def _final_runs(self) -> None:
-        best = best_of(summarise(self.engine.observations()), self.request.slack)
+        found = summarise(self.engine.observations())
+        best, fastest = best_of(found, self.request.slack), fastest_of(found)
         default = self.subject.default
-        if best is None or dict(best.configuration) == dict(default):
+        if best is None or fastest is None or dict(best.configuration) == dict(default):
             return
-        for _ in range(self.request.final_runs):
-            for configuration, reason in ((default, "default again"), (best.configuration, "best again")):
+        again = [(default, "default again"), (best.configuration, "best again")]
+        if dict(fastest.configuration) not in (dict(default), dict(best.configuration)):
+            again.insert(1, (fastest.configuration, "fastest again"))
+        for turn in range(1, self.request.final_runs + 1):
+            for configuration, reason in again:
                 conf = {} if configuration is default else self._to_set(configuration)
-                row = self._trial(len(self._finals), RunKind.FINAL, configuration, conf, reason, None)
+                told = f"{reason}, {turn} of {self.request.final_runs}"
+                row = self._trial(len(self._finals), RunKind.FINAL, configuration, conf, told, None)
                 self._finals.append(row)
 
     def _trial(
@@ -295,10 +302,11 @@ class Tuning:
     def _result(self, interrupted: bool) -> TuneResult:
         observations = self.engine.observations()
         default_key = dict(self.subject.default)
-        default = _summary_of(observations, default_key)
-        best = best_of(summarise(observations), self.request.slack)
+        found = summarise(observations)
+        default = _summary_of(found, default_key)
+        fastest, best = fastest_of(found), best_of(found, self.request.slack)
         if best is not None and self._finals:
-            default, best = self._judged(default_key, best)
+            default, fastest, best = self._judged(default_key, default, best)
         conf: dict[str, str] = {}
         if best is not None and dict(best.configuration) != default_key:
             conf = self._to_set(best.configuration)
@@ -309,31 +317,32 @@ class Tuning:
             runs=len(observations),
             failed=sum(o.state is not TrialState.SUCCEEDED for o in observations),
             default=default,
+            fastest=fastest,
             best=best,
             conf=conf,
             interrupted=interrupted,
         )
 
-    def _judged(self, default_key: Mapping[str, str], best: Summary) -> tuple[Summary | None, Summary]:
-        """Default and best by their final runs alone, which had the same chances."""
-        finals = [row.observation() for row in self._finals]
-        default_finals = _summary_of(finals, default_key)
-        best_finals = _summary_of(finals, best.configuration)
-        if default_finals is None:
-            return default_finals, best
-        if best_finals is None:
-            self.progress.note("the best configuration failed when it was run again; the default stays")
-            return default_finals, default_finals
-        slow = best_finals.duration_s > (1.0 + self.request.slack) * default_finals.duration_s
-        if slow or best_finals.gib_seconds >= default_finals.gib_seconds:
-            self.progress.note("the best configuration did not hold when it was run again; the default stays")
-            return default_finals, default_finals
-        return default_finals, best_finals
+    def _judged(
+        self, default_key: Mapping[str, str], default: Summary | None, best: Summary
+    ) -> tuple[Summary | None, Summary | None, Summary]:
+        """Default, fastest and best by their final runs alone, which had the same chances."""
+        finals = summarise(row.observation() for row in self._finals)
+        again = _summary_of(finals, default_key)
+        held = best_of(finals, self.request.slack)
+        if again is None or held is None:
+            return default, fastest_of(finals), best
+        if dict(held.configuration) != dict(best.configuration):
+            failed = _summary_of(finals, best.configuration) is None
+            what = "failed" if failed else "did not hold"
+            instead = "the default stays" if dict(held.configuration) == default_key else "the fastest is the result"
+            self.progress.note(f"the best configuration {what} when it was run again; {instead}")
+        return again, fastest_of(finals), held
 
 
-def _summary_of(observations: Iterable[Observation], configuration: Mapping[str, str]) -> Summary | None:
+def _summary_of(summaries: Iterable[Summary], configuration: Mapping[str, str]) -> Summary | None:
     wanted = dict(configuration)
-    return next((s for s in summarise(observations) if dict(s.configuration) == wanted), None)
+    return next((s for s in summaries if dict(s.configuration) == wanted), None)
 
 
 def open_study(

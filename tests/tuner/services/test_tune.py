@@ -149,6 +149,33 @@ def test_a_best_that_does_not_hold_leaves_the_default(settings: Settings, store:
     assert any("did not hold" in note for note in notes)
 
 
+def test_the_fastest_takes_part_in_the_final_runs_and_wins_where_the_best_is_too_slow(
+    settings: Settings, store: Store
+) -> None:
+    hasty: list[Mapping[str, str]] = []
+
+    def one_is_hasty_and_the_best_is_slow_again(kind: RunKind, number: int, seen: Observation) -> Observation:
+        if kind is RunKind.TRIAL and number == 3:
+            hasty.append(seen.configuration)
+        if seen.configuration in hasty:
+            return Observation(seen.configuration, seen.state, 0.01 * seen.duration_s, 0.0, 5 * seen.gib_seconds)
+        if kind is RunKind.FINAL and dict(seen.configuration) != DEFAULT:
+            return Observation(seen.configuration, seen.state, 9000.0, 0.0, seen.gib_seconds)
+        return seen
+
+    request = TuneRequest(trials=6, slack=999.0, final_runs=2)
+    result, _, notes = tuned(settings, store, request, one_is_hasty_and_the_best_is_slow_again)
+    finals = [dict(row.configuration) for row in result.finals]
+    assert len(finals) == 6
+    assert finals[:3] == finals[3:]
+    assert finals[0] == DEFAULT
+    assert result.fastest is not None
+    assert result.best is not None
+    assert dict(result.fastest.configuration) == dict(hasty[0]) == finals[1]
+    assert dict(result.best.configuration) in finals[:2], "what is too slow by its final runs is not the result"
+    assert any("did not hold" in note for note in notes)
+
+
 def test_failed_trials_are_recorded_and_do_not_end_the_search(settings: Settings, store: Store) -> None:
     def every_other_fails(kind: RunKind, number: int, seen: Observation) -> Observation:
         if kind is RunKind.TRIAL and number % 2:
