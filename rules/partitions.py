@@ -18,10 +18,7 @@ from workloads.trace import Case, Job
 
 __all__ = ["PARTITION_NOTE", "Partitions", "divide", "has_partitions"]
 
-PARTITION_NOTE = (
-    "node labels are taken as exclusive: idle nodes of a label are not given to applications without one; where "
-    "users of a leaf are active in several partitions, a few mixes go another way than Hadoop"
-)
+PARTITION_NOTE = "node labels are taken as exclusive: idle nodes of a label are not given to applications without one"
 _DEFAULT = "default-node-label-expression"
 
 

@@ -350,7 +350,10 @@ def _leave(state: Any, job_row: int) -> None:
     state.unfinished -= 1
     state.version += 1
     release_container(state, job_row, job.am_ask, job.am_node, job.am_container)
+    placed = state.launched
     hooks.node_beat(state, job.am_node)
+    for i in range(placed, state.launched):  # an attempt collects its AM's container before anything else happens
+        hooks.head_room(state, launch_at(state, i).job)
     while job.collected < job.granted:
         container = grant_at(state, job.container_begin + job.collected % job.container_capacity)
         job.collected += 1

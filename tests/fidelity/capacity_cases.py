@@ -189,8 +189,9 @@ RANDOM_CASES: dict[str, CaseFile] = {
     for seed in range(seeds)
 }
 UPDATE_CASES: dict[str, CaseFile] = {f"update-{seed}": update_case(seed) for seed in range(10)}
-PARALLEL_CASES: dict[str, CaseFile] = {f"parallel-{seed}": parallel_case(seed) for seed in range(6)}
-"""Exact too, as the replay keeps submissions a millisecond apart."""
+PARALLEL_CASES: dict[str, CaseFile] = {f"parallel-{seed}": parallel_case(seed) for seed in (*range(6), 163, 179)}
+"""Exact too, as the replay keeps submissions a millisecond apart. In the last two a user's last application ends and
+makes place for another one of the same user."""
 
 
 def _two_queues(conf: dict[str, str], jobs: list[dict[str, Any]], nodes: list[dict[str, int]]) -> CaseFile:

@@ -131,12 +131,22 @@ LABEL_CASES: dict[str, Any] = {
         f"shared-label-{seed}": with_labels(mixed_case(seed, "percent", jobs=60), seed, shared=True)
         for seed in range(10)
     },
+    "shared-label-102, longer": {
+        **with_labels(mixed_case(102, "percent", jobs=80), 102, shared=True),
+        "horizon": 800,
+    },
+    "shared-label-173, longer": with_labels(mixed_case(173, "percent", jobs=80), 173, shared=True),
     **{f"shared-label-weights-{seed}": with_labels(_user_weights(seed), seed, shared=True) for seed in range(2)},
-    **{f"shared-label-asynchronous-{seed}": with_labels(_asynchronous(seed), seed, shared=True) for seed in range(2)},
+    **{
+        f"shared-label-asynchronous-{seed}": with_labels(_asynchronous(seed), seed, shared=True)
+        for seed in (0, 1, 102, 108)
+    },
     **{f"shared-label-parallel-{seed}": with_labels(parallel_case(seed), seed, shared=True) for seed in range(2)},
     **{f"shared-label-update-{seed}": with_labels(update_case(seed), seed, shared=True) for seed in range(2)},
 }
-"""``shared``: users of a leaf are active in both partitions at once."""
+"""``shared``: users of a leaf are active in both partitions at once. In the first of the longer ones, and in
+the last of the asynchronous, a look at a node of another partition, in which nothing is given out, changes an AM limit;
+in the second the shares that decide are those of the whole cluster."""
 LONG_CASES: dict[str, Any] = {
     f"percent-{seed}, longer": mixed_case(seed, "percent", jobs=80) for seed in (105, 117, 151, 175, 235, 304)
 }

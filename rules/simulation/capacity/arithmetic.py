@@ -13,7 +13,17 @@ import numpy as np
 
 from rules.simulation.compiled import compiled
 
-__all__ = ["ZERO", "compare", "float32", "fraction", "multiply_up", "round_down", "round_up", "smaller"]
+__all__ = [
+    "ZERO",
+    "compare",
+    "compare_in_partition",
+    "float32",
+    "fraction",
+    "multiply_up",
+    "round_down",
+    "round_up",
+    "smaller",
+]
 
 ZERO: Final = cast(int, np.int64(0))
 """To be passed as an argument: for a literal 0 the compiler would make another version of the function."""
@@ -27,13 +37,25 @@ def float32(value: float) -> float:
 
 @compiled
 def compare(cluster: Any, memory_a: int, vcores_a: int, memory_b: int, vcores_b: int) -> int:
-    """``ResourceCalculator.compare``: by the larger share of the cluster, then by the other; -1, 0 or 1."""
+    """``ResourceCalculator.compare``, by shares of the cluster with all its partitions; -1, 0 or 1."""
+    return int(_compare(cluster.whole_memory, cluster.whole_vcores, memory_a, vcores_a, memory_b, vcores_b))
+
+
+@compiled
+def compare_in_partition(cluster: Any, memory_a: int, vcores_a: int, memory_b: int, vcores_b: int) -> int:
+    """The same by shares of the partition, as user limits and the use of a queue go."""
+    return int(_compare(cluster.memory, cluster.vcores, memory_a, vcores_a, memory_b, vcores_b))
+
+
+@compiled
+def _compare(memory: int, vcores: int, memory_a: int, vcores_a: int, memory_b: int, vcores_b: int) -> int:
+    """By the larger share, then by the other."""
     if memory_a == memory_b and vcores_a == vcores_b:
         return 0
-    if cluster.vcores == 0:
+    if vcores == 0:
         return 1 if memory_a > memory_b else -1 if memory_a < memory_b else 0
-    a, b = memory_a / cluster.memory, vcores_a / cluster.vcores
-    c, d = memory_b / cluster.memory, vcores_b / cluster.vcores
+    a, b = memory_a / memory, vcores_a / vcores
+    c, d = memory_b / memory, vcores_b / vcores
     if b > a:
         a, b = b, a
     if d > c:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rules.simulation.binding import bind
 from rules.simulation.capacity.application import allocate
-from rules.simulation.capacity.arithmetic import compare, float32, fraction, round_down, smaller
+from rules.simulation.capacity.arithmetic import compare, compare_in_partition, float32, fraction, round_down, smaller
 from rules.simulation.capacity.leaf import ALLOCATED, NOTHING, OVER_LIMIT, RESERVED, assign_in_leaf
 from rules.simulation.capacity.reasons import QUEUE_ORDER
 from rules.simulation.capacity.reservations import NONE, fewer_reservations, unreserve
@@ -17,7 +17,7 @@ from rules.simulation.capacity.state import app_at, child_at, cluster_of, limits
 from rules.simulation.compiled import compiled
 from rules.simulation.tables import ask_at, node_at
 
-__all__ = ["assign", "has_room", "serve_reservation"]
+__all__ = ["assign", "has_looked", "has_room", "serve_reservation"]
 
 _Outcome = tuple[int, int, int]
 """What came of it and, for OVER_LIMIT, the room that was too small, which the parent then keeps from the others."""
@@ -35,6 +35,7 @@ def assign(state: Any, q: int, node: int, limit_m: int, limit_v: int) -> _Outcom
         limit_v: the same in vcores.
     """
     queue, limit, cluster = queue_at(state, q), limits_of(state, q), cluster_of(state)
+    state.handed_down = state.partition
     if queue.leaf:
         got, lack_m, lack_v = assign_in_leaf(state, q, node, limit_m, limit_v)
         return got, lack_m, lack_v
@@ -68,6 +69,16 @@ def assign(state: Any, q: int, node: int, limit_m: int, limit_v: int) -> _Outcom
                 blocked_m += lack_m
                 blocked_v += lack_v
     return result, blocked_m, blocked_v
+
+
+@compiled
+def has_looked(state: Any, here: Any) -> bool:
+    """Whether the node's last beat found nothing to do, and would leave all as it is again.
+
+    Nothing has changed since, and no node of another partition was looked at after it: the limits that are handed down
+    to the leaves are kept, of whichever partition they are, and AM limits go by them.
+    """
+    return bool(here.idle_version == state.version and state.handed_down == state.partition)
 
 
 @compiled
@@ -117,7 +128,7 @@ def _rank_children(state: Any, q: int) -> None:
         child = child_at(state, i).row
         held, limit = queue_at(state, child), limits_of(state, child)
         base_m, base_v = limit.guaranteed_memory, limit.guaranteed_vcores
-        if compare(cluster, base_m, base_v, cluster.step_memory, cluster.step_vcores) < 0:
+        if compare_in_partition(cluster, base_m, base_v, cluster.step_memory, cluster.step_vcores) < 0:
             base_m, base_v = cluster.step_memory, cluster.step_vcores
         used = fraction(cluster, held.used_memory, held.used_vcores)
         if limit.absolute != 0:

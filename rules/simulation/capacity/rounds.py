@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from rules.simulation.binding import note_room
-from rules.simulation.capacity.assign import assign, has_room, serve_reservation
+from rules.simulation.capacity.assign import assign, has_looked, has_room, serve_reservation
 from rules.simulation.capacity.reservations import NONE
 from rules.simulation.capacity.state import cluster_of, look_at_node, root_of, turn_at
 from rules.simulation.compiled import compiled
@@ -42,7 +42,8 @@ def make_round(state: Any) -> None:
     """One round, and the next one if anything came of it."""
     before, count = state.version, state.nodes_count
     start = _draw(state, count)
-    if state.reserved_nodes > 0 or state.scheduled_version != state.version:
+    # With several partitions the last node that is looked at decides whose limits are kept: see ``has_looked``.
+    if state.reserved_nodes > 0 or state.scheduled_version != state.version or state.partitions > 1:
         for place in range(start, count):
             _visit(state, turn_at(state, place).row)
         for place in range(start + 1):
@@ -62,7 +63,7 @@ def _visit(state: Any, node: int) -> None:
     if here.reserved_by != NONE:
         serve_reservation(state, node)
         return
-    if here.idle_version == state.version:
+    if has_looked(state, here):
         return
     room = has_room(state, node)
     note_room(state, node, room)

@@ -11,7 +11,7 @@ from rules.simulation import hooks
 from rules.simulation.binding import NO_RULE, bind, note_room
 from rules.simulation.capacity.activation import activate_applications
 from rules.simulation.capacity.arithmetic import ZERO, round_down
-from rules.simulation.capacity.assign import assign, has_room, serve_reservation
+from rules.simulation.capacity.assign import assign, has_looked, has_room, serve_reservation
 from rules.simulation.capacity.books import add_applications, add_pending, add_used
 from rules.simulation.capacity.leaf import ALLOCATED, NOTHING, OVER_LIMIT, keep_current_limit
 from rules.simulation.capacity.order import insert, mark_stale, remove, reorder, wanting_begin
@@ -218,8 +218,7 @@ def node_beat(state: Any, node: int) -> None:
     if here.reserved_by != NONE:
         serve_reservation(state, node)
         return
-    # Nothing has changed since this node's last beat, which found nothing to do.
-    if here.idle_version == state.version:
+    if has_looked(state, here):
         return
     room = has_room(state, node)
     note_room(state, node, room)

@@ -43,12 +43,12 @@ __all__ = [
 
 _LIST = columns("row")
 CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
-    # A row for each configuration and partition: what holds for all its nodes. Vcores are 0 where the calculator
-    # ignores them.
+    # A row for each configuration and partition: what holds for all its nodes; ``whole`` is of all partitions together.
+    # Vcores are 0 where the calculator ignores them.
     "clusters": columns(
-        "memory vcores minimum_memory minimum_vcores maximum_memory maximum_vcores step_memory step_vcores "
-        "off_switch_assignments multiple_assignments container_assignments reserve continue_looking applications "
-        "asynchronous",
+        "memory vcores whole_memory whole_vcores minimum_memory minimum_vcores maximum_memory maximum_vcores "
+        "step_memory step_vcores off_switch_assignments multiple_assignments container_assignments reserve "
+        "continue_looking applications asynchronous",
         "round_s",
     ),
     # A row for each configuration and queue. What Hadoop holds as a float is the value of a float32.
@@ -99,7 +99,7 @@ CAPACITY_TABLES: Mapping[str, np.dtype[Any]] = {
 _TABLES = {**CORE_TABLES, **CAPACITY_TABLES}
 _COUNTERS = (
     f"{CORE_COUNTERS} {PREEMPTION_COUNTERS} configuration partition partitions person_count parked_apps "
-    "scheduled_version generator round_number"
+    "scheduled_version generator round_number handed_down"
 )
 CAPACITY_STATE = state_columns(_TABLES, _COUNTERS, CORE_FLOATS)
 PREEMPTING_STATE = state_columns(_TABLES, f"{_COUNTERS} preempting", CORE_FLOATS)
@@ -232,9 +232,9 @@ def make_memory(
     )
     memory.state["partitions"], memory.state["person_count"] = partitions, len(persons) // configurations
     memory.state["monitored"] = len(extra["monitors"]) > 0
-    memory.state["rests"], memory.state["scheduled_version"] = True, -1
-    if len(extra["monitors"]) > 0:
-        memory.state["rests"] = False
+    # A monitor acts by itself, and beats of several partitions change each other's limits: see ``has_looked``.
+    memory.state["rests"] = partitions == 1 and len(extra["monitors"]) == 0
+    memory.state["scheduled_version"] = -1
     start_clock(memory.state, case)
     if clusters["asynchronous"][0]:  # heartbeats are of no account then
         core["nodes"]["next_beat"] = np.inf

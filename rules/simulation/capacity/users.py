@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rules.simulation.capacity.arithmetic import compare, multiply_up, round_down, round_up, smaller
+from rules.simulation.capacity.arithmetic import compare, compare_in_partition, multiply_up, round_down, round_up
 from rules.simulation.capacity.state import app_at, cluster_of, in_partition, limits_of, queue_at, user_at, weight_at
 from rules.simulation.compiled import compiled
 
@@ -165,12 +165,12 @@ def update_user_limit(state: Any, q: int) -> None:
     step_m, step_v = cluster.step_memory, cluster.step_vcores
     none = limit.guaranteed_memory == 0 and limit.guaranteed_vcores == 0
     base_m, base_v = limit.guaranteed_memory, limit.guaranteed_vcores
-    if compare(cluster, base_m, base_v, step_m, step_v) < 0:
+    if compare_in_partition(cluster, base_m, base_v, step_m, step_v) < 0:
         base_m, base_v = step_m, step_v
     consumed_m = multiply_up(cluster, cluster.memory, queue.usage_ratio, step_m)
     consumed_v = multiply_up(cluster, cluster.vcores, queue.usage_ratio, step_v)
     current_m, current_v = base_m, base_v
-    if compare(cluster, consumed_m, consumed_v, base_m, base_v) >= 0:
+    if compare_in_partition(cluster, consumed_m, consumed_v, base_m, base_v) >= 0:
         current_m, current_v = consumed_m + step_m, consumed_v + step_v
     share_m = share_v = 0
     if home.counted_weight > 0:
@@ -178,14 +178,16 @@ def update_user_limit(state: Any, q: int) -> None:
         share_v = _divide_up(queue.counted_vcores + step_v, home.counted_weight)
     least_m = (int(current_m * limit.user_percent) + 99) // 100
     least_v = (int(current_v * limit.user_percent) + 99) // 100
-    if compare(cluster, share_m, share_v, least_m, least_v) < 0:
+    if compare_in_partition(cluster, share_m, share_v, least_m, least_v) < 0:
         share_m, share_v = least_m, least_v
     if limit.user_factor == -1 or none:
         most_m, most_v = round_down(limit.maximum_memory, step_m), round_down(limit.maximum_vcores, step_v)
     else:
         most_m, most_v = int(base_m * limit.user_factor), int(base_v * limit.user_factor)
-    queue.limit_by_factor = limit.user_factor != -1 and compare(cluster, share_m, share_v, most_m, most_v) > 0
-    share_m, share_v = smaller(cluster, share_m, share_v, most_m, most_v)
+    over = compare_in_partition(cluster, share_m, share_v, most_m, most_v) > 0
+    queue.limit_by_factor = limit.user_factor != -1 and over
+    if over:
+        share_m, share_v = most_m, most_v
     queue.limit_memory, queue.limit_vcores = round_up(share_m, step_m), round_up(share_v, step_v)
     home.waiting_users = 0
     for row in range(home.first_user, home.first_user + home.users):
