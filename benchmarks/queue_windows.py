@@ -48,7 +48,7 @@ class Window:
 
 
 def _hour(hour: int, queues: Literal["by-size", "by-team"], spark: bool, schedulers: tuple[Scheduler, ...]) -> Window:
-    return Window("facebook", 3600.0 * hour, 3600.0 * (hour + 1), queues, spark, schedulers, 300.0)
+    return Window("facebook", 3600.0 * hour, 3600.0 * (hour + 1), queues, spark, schedulers, 120.0)
 
 
 WINDOWS: Mapping[str, Window] = {

@@ -12,8 +12,9 @@ from workloads.trace import Case
 
 __all__ = ["optimizer_search"]
 
-_EVALUATIONS = 150
-"""Of each search: enough to be near what more of them find, since the draws are a guess anyway."""
+_EVALUATIONS = 80
+"""Of each search: near enough to what more of them find, since the draws are a guess anyway. Deciding twice as often
+with half the search brings more than the other way round (benchmarks/queues.md)."""
 _SHARE_OF_REST = 0.2
 """How many decisions follow is not known: each takes a fifth of the time that is left, so there is always some."""
 

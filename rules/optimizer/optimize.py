@@ -26,7 +26,7 @@ __all__ = ["EVALUATIONS", "Guard", "make_space", "optimize"]
 Guard = Literal["default", "none"]
 """``default``: the policy's ``most_queue_loss_percent`` holds, with no more jobs unfinished; ``none``: it does not."""
 
-EVALUATIONS = 480
+EVALUATIONS = 440
 """Simulations of the whole cluster at most."""
 _LONGER = 10.0
 """A job that had no end by the horizon is given so many times as long before it is said that it cannot end."""
