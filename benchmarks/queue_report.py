@@ -226,6 +226,6 @@ def _trees(trees: Sequence[Mapping[str, Any]]) -> list[str]:
         "",
         *_table(header, rows),
         "",
-        f"Goal: 60 s at most: {_verdict(slowest <= 60)}. A search to its end takes time in proportion to the queues to the",
-        f"power of {exponent:.2f} (goal: no worse than linear): {_verdict(exponent <= 1.05)}.",
+        f"Goal: 60 s at most: {_verdict(slowest <= 60)}. A search to its end takes time by the queues to the power",
+        f"of {exponent:.2f} (goal: no worse than linear): {_verdict(exponent <= 1.05)}.",
     ]
