@@ -14,6 +14,7 @@ from tuner.search.objective import Summary, TrialState
 from tuner.services.session import TuneOrder, TuneOutcome
 from tuner.services.trial import TrialRow
 from tuner.services.tune import Progress, TuneResult
+from tuner.spark.params import PARAMS
 from tuner.store import RunKind
 from tuner.yarn.model import Application
 
@@ -54,13 +55,18 @@ class Reporter:
         if row.kind is RunKind.DEFAULT:
             self._default = row.configuration
         changed = {k: v for k, v in row.configuration.items() if self._default.get(k) != v}
-        shown = row.configuration if row.kind is RunKind.DEFAULT else changed
+        shown = _core(row.configuration) if row.kind is RunKind.DEFAULT else changed
         if row.kind is not RunKind.FINAL:
             self._say("  " + (" ".join(f"{_short(k)}={_short(v)}" for k, v in shown.items()) or "unchanged"))
         self._say("  " + _run_line(row))
 
     def _say(self, text: str) -> None:
         click.echo(text, err=self._to_stderr)
+
+
+def _core(configuration: Mapping[str, str]) -> dict[str, str]:
+    """What every search looks at; the rest stays as it is unless there is a reason, and would only be in the way."""
+    return {name: value for name, value in configuration.items() if PARAMS[name].core}
 
 
 def _run_line(row: TrialRow) -> str:
@@ -104,7 +110,11 @@ def _why_default(result: TuneResult) -> str:
 
 
 def _comparison(outcome: TuneOutcome, default: Summary, best: Summary) -> str:
-    names = [d.name for d in outcome.subject.space.dimensions]
+    names = [
+        d.name
+        for d in outcome.subject.space.dimensions
+        if d.spec.core or default.configuration[d.name] != best.configuration[d.name]
+    ]
     rows = [
         (
             "time, s",

@@ -12,6 +12,7 @@ from tuner.search.objective import Observation, TrialState
 from tuner.search.prior import TimePrior
 from tuner.search.proposal import Proposal, propose
 from tuner.search.reserve import ReservationModel
+from tuner.search.screen import Admitted
 from tuner.search.space import Point, SearchSpace
 from tuner.search.start import what_if_proposal
 
@@ -65,6 +66,7 @@ class SearchEngine:
         start: proposals to try first, in this order; those that were tried, or can never be granted, are left out.
         prior: what is believed of times before anything has run.
         runs_ahead: how often the job is going to run with the result; None to try on, whatever is to be gained.
+        fixed: properties of the space that keep their defaults until there is a reason to search them.
     """
 
     space: SearchSpace
@@ -74,6 +76,7 @@ class SearchEngine:
     start: Sequence[Proposal] = ()
     prior: TimePrior | None = None
     runs_ahead: float | None = None
+    fixed: frozenset[str] = frozenset()
     _study: Study = field(init=False)
     _asked: dict[int, optuna.trial.Trial] = field(init=False, default_factory=dict)
 
@@ -130,6 +133,21 @@ class SearchEngine:
     def warm_up(self, proposals: Sequence[Proposal]) -> None:
         """Puts what was best for similar jobs in front of everything else."""
         self.start = (*proposals, *self.start)
+
+    def admit(self, admitted: Sequence[Admitted]) -> None:
+        """Takes up properties that were fixed.
+
+        One trial has the other value of each, on top of what comes first; after that they are searched like the others.
+        """
+        names = [each.name for each in admitted]
+        self.fixed -= set(names)
+        if not names:
+            return
+        base = self.start[0].point if self.start else self.space.point_of({})
+        changed = {d.name: d.clamp(d.spec.parse(each.value)) for each in admitted for d in self.space.dimensions
+                   if d.name == each.name and base[d.name] != d.clamp(d.spec.parse(each.value))}  # fmt: skip
+        if changed:
+            self.start = (*self.start, Proposal({**base, **changed}, f"another {' and '.join(sorted(changed))}"))
 
     def ask(self) -> Ask | Stop:
         """The next configuration to run, or why there is none."""
@@ -190,7 +208,13 @@ class SearchEngine:
         # Trials without an end count too, so that one that was interrupted is not simply asked for again.
         trials = len(self._study.get_trials(deepcopy=False))
         return propose(
-            self.space, observations, self.memory, slack=self.slack, seed=self.seed * 10_007 + trials, prior=self.prior
+            self.space,
+            observations,
+            self.memory,
+            slack=self.slack,
+            seed=self.seed * 10_007 + trials,
+            prior=self.prior,
+            fixed=self.fixed,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +70,7 @@ def propose(
     slack: float,
     seed: int,
     prior: TimePrior | None = None,
+    fixed: Collection[str] = (),
 ) -> Proposal | None:
     """The candidate with the largest constrained expected improvement.
 
@@ -80,13 +81,14 @@ def propose(
         slack: tolerated slowdown against the fastest, as a fraction.
         seed: decides the candidates; the same arguments give the same proposal.
         prior: what is believed of times before anything has run; nothing where not given.
+        fixed: properties of the space that keep their defaults.
 
     Returns:
         The proposal, or None where every candidate was tried or can never be granted.
     """
     rng = np.random.default_rng(seed)
     data = _training_data(space, observations, memory)
-    candidates, log_memory = _candidates(space, observations, data, memory, rng)
+    candidates, log_memory = _candidates(space, observations, data, memory, rng, fixed)
     if not candidates:
         return None
     if data is None or not data.usable.any():
@@ -150,10 +152,12 @@ def _candidates(
     data: _Data | None,
     memory: ReservationModel,
     rng: np.random.Generator,
+    fixed: Collection[str],
 ) -> tuple[list[Point], Array]:
     from scipy.stats import qmc
 
     width = len(space.dimensions)
+    stays = np.array([d.name in fixed for d in space.dimensions])
     default = np.array([d.to_unit(d.clamp(d.default)) for d in space.dimensions])
     spread = qmc.Sobol(width, seed=rng).random(SPREAD_CANDIDATES)
     # What nothing speaks against stays as it is: a result full of needless changes is trusted by nobody.
@@ -167,7 +171,7 @@ def _candidates(
             places.append(np.clip(data.places[row] + step, 0.0, 1.0))
     tried = np.array([space.to_unit(space.point_of(o.configuration)) for o in observations]).reshape(-1, width)
     points: dict[tuple[tuple[str, Value], ...], tuple[Point, float]] = {}
-    for place in np.vstack(places):
+    for place in np.where(stays, default, np.vstack(places)):
         # Filled first: two heaps that end in the same container are one candidate.
         configuration = memory.filled(space.render(space.from_unit(place)))
         point = space.point_of(configuration)

@@ -12,6 +12,7 @@ from tuner.errors import InputError
 from tuner.model.container import executor_request, initial_executors
 from tuner.model.limits import ClusterLimits
 from tuner.search.reserve import ReservationModel
+from tuner.search.screen import SCREENED
 from tuner.search.space import Dimension, SearchSpace
 from tuner.services.limits import read_limits
 from tuner.services.pins import check_names, check_values, feasibility_note
@@ -20,7 +21,17 @@ from tuner.services.tune import TuneSubject
 from tuner.settings import Settings
 from tuner.spark.conf import submit_defaults
 from tuner.spark.launcher import SparkInstallation, find_spark
-from tuner.spark.params import NEWEST, ParamSpec, SparkVersion, Value, core_params, read_bool, read_value
+from tuner.spark.params import (
+    NEWEST,
+    ParamSpec,
+    SparkVersion,
+    Value,
+    core_params,
+    has_effect,
+    read_bool,
+    read_value,
+    tuned_params,
+)
 from tuner.yarn.client import ResourceManagerClient
 from tuner.yarn.locate import Target, locate
 
@@ -87,7 +98,7 @@ def subject_of(surroundings: Surroundings, program: Program, pins: Mapping[str, 
     keeps_dynamic = dynamic and _DYNAMIC in pins
     specs = [
         spec
-        for spec in core_params(version)
+        for spec in (*core_params(version), *_screened(base, version))
         if spec.name not in pins and not (keeps_dynamic and spec.name == _INSTANCES)
     ]
     values = {spec.name: _default(spec, base, program, version) for spec in specs}
@@ -128,6 +139,15 @@ def local_event_log_dir(conf: Mapping[str, str]) -> Path | None:
         return None
     folder = Path(unquote(parts.path))
     return folder if folder.is_dir() else None
+
+
+def _screened(base: Mapping[str, str], version: SparkVersion) -> list[ParamSpec]:
+    """What the search takes up where the first run gives a reason: what this Spark has, and what has an effect."""
+    return [
+        spec
+        for spec in tuned_params(version)
+        if spec.name in SCREENED and not spec.core and has_effect(spec, base, version)
+    ]
 
 
 def _default(spec: ParamSpec, base: Mapping[str, str], program: Program, version: SparkVersion) -> Value:

@@ -13,6 +13,7 @@ from tuner.search.engine import Ask, SearchEngine, Stop
 from tuner.search.objective import Summary, TrialState, best_of, fastest_of, summarise
 from tuner.search.prior import TimePrior
 from tuner.search.reserve import SIZES, ReservationModel
+from tuner.search.screen import screen
 from tuner.search.space import SearchSpace
 from tuner.search.start import start_proposals
 from tuner.search.transfer import neighbours, warm_proposals
@@ -23,6 +24,7 @@ from tuner.services.evidence import run_profile
 from tuner.services.past import past_jobs
 from tuner.services.trial import TrialRow, TrialRunner, remove_output
 from tuner.settings import Settings
+from tuner.spark.metrics import RunMetrics
 from tuner.store import NewStudy, Run, RunKind, RunState, Store, Study, StudyState, optuna_schema_lock, optuna_url
 from tuner.yarn.model import Application
 
@@ -142,6 +144,7 @@ class Tuning:
         try:
             self._default_run()
             self._believe_first_run()
+            self._screen()
             self._learn_from_similar_jobs()
             self._search()
             self._final_runs()
@@ -189,6 +192,16 @@ class Tuning:
                 "make it run with spark-submit first; only then is there something to tune",
             )
         self.engine.record(row.observation())
+
+    def _screen(self) -> None:
+        """Takes up what the default run's event log gives a reason for, beside the core properties."""
+        run = self._first_run()
+        if run is None or not run.metrics:
+            return
+        admitted = screen(RunMetrics.from_json(run.metrics), self.engine.fixed)
+        self.engine.admit(admitted)
+        for each in admitted:
+            self.progress.note(f"{each.name} is searched too: {each.reason}")
 
     def _believe_first_run(self) -> None:
         """Gives the search what the default run's event log says, where it can be read here."""
@@ -391,6 +404,7 @@ def open_engine(settings: Settings, subject: TuneSubject, request: TuneRequest, 
         seed=study.seed,
         start=start_proposals(subject.space, subject.limits, subject.default),
         runs_ahead=request.runs_ahead,
+        fixed=frozenset(d.name for d in subject.space.dimensions if not d.spec.core),
     )
     engine.open(optuna_url(settings), f"yarntune-{study.id}-{subject.space.hash}", optuna_schema_lock(settings))
     return engine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from tests.tuner.search.simulated import LIMITS, MEMORY, SimulatedJob, space
 from tuner.errors import InputError
 from tuner.model.advice import Advice
 from tuner.search.objective import Observation, TrialState
+from tuner.search.space import Dimension, SearchSpace
 from tuner.services.application import ResourceManagerLostError
 from tuner.services.trial import TrialRow
 from tuner.services.tune import Progress, TuneRequest, TuneResult, TuneSubject, Tuning, open_engine, open_study
 from tuner.settings import Settings
+from tuner.spark.params import PARAMS
 from tuner.store import NewJob, NewRun, Run, RunKind, RunOutcome, RunState, Store, StudyState, open_store
 
 SPACE = space()
@@ -38,6 +41,7 @@ class SimulatedRunner:
         self._job = SimulatedJob(noise=0.01, seed=4)
         self.event_log_dir = None
         self.submitted: list[tuple[RunKind, Mapping[str, str], float | None]] = []
+        self.metrics: Mapping[str, Any] = {}
 
     def run(
         self, number: int, kind: RunKind, configuration: Mapping[str, str], conf: Mapping[str, str], *, reason: str,
@@ -51,7 +55,7 @@ class SimulatedRunner:
         run = self._store.runs.start(new)
         seen = self._change(kind, number, self._job.run(configuration))
         state = RunState(seen.state.value if seen.state is not TrialState.STOPPED else "KILLED")
-        run = self._store.runs.finish(run.id, RunOutcome(state=state, finished_at=time.time()))
+        run = self._store.runs.finish(run.id, RunOutcome(state=state, finished_at=time.time(), metrics=self.metrics))
         failure = "" if seen.state is TrialState.SUCCEEDED else "made to fail"
         row = TrialRow(
             number, kind, configuration, seen.state, f"application_1_{run.id:04}", reserved_mib, seen.duration_s,
@@ -76,16 +80,18 @@ def unchanged(_kind: RunKind, _number: int, seen: Observation) -> Observation:
 
 
 def tuned(
-    settings: Settings, store: Store, request: TuneRequest, change: Callable[..., Observation] = unchanged
-) -> tuple[TuneResult, SimulatedRunner, list[str]]:
+    settings: Settings, store: Store, request: TuneRequest, change: Callable[..., Observation] = unchanged,
+    subject: TuneSubject = SUBJECT, metrics: Mapping[str, Any] | None = None,
+) -> tuple[TuneResult, SimulatedRunner, list[str]]:  # fmt: skip
     notes: list[str] = []
     progress = Progress(note=notes.append)
     job = store.jobs.get_or_create(NewJob(key="k", name="n", program="p.py"), now=time.time())
-    study = open_study(settings, store, job.id, request, SUBJECT, progress)
-    engine = open_engine(settings, SUBJECT, request, study)
+    study = open_study(settings, store, job.id, request, subject, progress)
+    engine = open_engine(settings, subject, request, study)
     runner = SimulatedRunner(store, job.id, study.id, change)
+    runner.metrics = metrics or {}
     try:
-        tuning = Tuning(request, SUBJECT, runner, engine, store, study, progress)  # type: ignore[arg-type]
+        tuning = Tuning(request, subject, runner, engine, store, study, progress)  # type: ignore[arg-type]
         result = tuning.run()
         advice = tuning.advice("k", "p.py", result)
         if advice is not None:
@@ -174,6 +180,25 @@ def test_the_fastest_takes_part_in_the_final_runs_and_wins_where_the_best_is_too
     assert dict(result.fastest.configuration) == dict(hasty[0]) == finals[1]
     assert dict(result.best.configuration) in finals[:2], "what is too slow by its final runs is not the result"
     assert any("did not hold" in note for note in notes)
+
+
+def test_a_property_is_searched_where_the_first_run_gives_a_reason_and_only_then(
+    settings: Settings, store: Store
+) -> None:
+    codec = "spark.io.compression.codec"
+    space = SearchSpace((*SPACE.dimensions, Dimension.on(PARAMS[codec], LIMITS, "lz4")))
+    subject = replace(SUBJECT, space=space, default={**DEFAULT, codec: "lz4"})
+    gib = 1024**3
+    metrics = {"tasks": 100, "task_s": 100.0, "executor_run_s": 95.0, "fetch_wait_s": 0.0, "input_bytes": 0,
+               "disk_spill_bytes": 0, "shuffle_read_bytes": 4 * gib, "shuffle_write_bytes": 4 * gib}  # fmt: skip
+    little = {**metrics, "shuffle_read_bytes": 0, "shuffle_write_bytes": 0}
+    request = TuneRequest(trials=10)
+    _, runner, notes = tuned(settings, store, request, subject=subject, metrics=little)
+    assert {conf.get(codec, "lz4") for _, conf, _ in runner.submitted} == {"lz4"}
+    assert not [note for note in notes if codec in note]
+    _, runner, notes = tuned(settings, store, request, subject=subject, metrics=metrics)
+    assert len({conf.get(codec, "lz4") for _, conf, _ in runner.submitted}) > 1
+    assert f"{codec} is searched too: 8.0 GiB go through the shuffle" in notes
 
 
 def test_failed_trials_are_recorded_and_do_not_end_the_search(settings: Settings, store: Store) -> None:
