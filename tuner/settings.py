@@ -40,6 +40,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("YARNTUNE_RM_TIMEOUT", "10", "seconds to wait for an answer of the ResourceManager"),
     Setting("YARNTUNE_MODE", "apply", "what the submit wrapper does: off, recommend, apply or explore"),
+    Setting("YARNTUNE_EXPLORE_EVERY", "10", "in mode explore, of so many runs of a job one may explore"),
     Setting("YARNTUNE_JOB", "by program, arguments and queue", "the name by which the submit wrapper knows the job"),
     Setting(
         "YARNTUNE_PIN",

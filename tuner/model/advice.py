@@ -91,7 +91,9 @@ class Advice:
         based_on: in words, for the person who submits.
         limits: of the cluster that it was learnt on, as :class:`tuner.model.limits.ClusterLimits` has them.
         basis: what it was learnt on.
-        explore: a configuration to learn from, where it is time for one; only taken where the user allows it.
+        explore: a configuration to learn from; only taken where the user allows it, and not at every run.
+        since_explored: runs since one that explored; below 0 while it rests after a failure.
+        tried: what exploring runs have failed with.
         warning: why nothing is advised although there is history, or why it should be tuned anew; may be empty.
         ratios: time over expected time of the last runs with it, newest last.
     """
@@ -104,6 +106,8 @@ class Advice:
     limits: Mapping[str, Any] | None = None
     basis: Basis = field(default_factory=Basis)
     explore: Candidate | None = None
+    since_explored: int = 0
+    tried: Sequence[Mapping[str, str]] = ()
     warning: str = ""
     ratios: Sequence[float] = ()
 
@@ -129,6 +133,7 @@ class Advice:
                 **value,
                 "basis": basis,
                 "ratios": tuple(value["ratios"]),
+                "tried": tuple(value.get("tried", ())),
                 "candidates": tuple(_candidate(each) for each in value["candidates"]),
                 "explore": None if explore is None else _candidate(explore),
             }

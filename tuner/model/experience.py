@@ -12,11 +12,14 @@ from typing import Final
 
 from tuner.model.advice import Advice, Basis, Candidate
 from tuner.model.drift import changes, times_drifted
+from tuner.model.explore import EXPLORED, best_first, next_to_explore
 from tuner.model.failures import FailureKind
 from tuner.model.limits import ClusterLimits
 from tuner.model.memory_need import DEFAULT_POLICY
 from tuner.units import parse_bytes
 
+REST_AFTER_FAILURE: Final = 30
+"""Runs for which nothing is explored after an exploring run has failed."""
 MOST_RUNS: Final = 10
 """As of how many runs a new time counts as one of so many: recent runs matter more than old ones."""
 
@@ -46,9 +49,30 @@ def after_success(advice: Advice, configuration: Mapping[str, str], executors: i
         executors: how many executors it had at most; None where that is not known, and the time tells nothing.
         run_s: from the start of its AM to its end, in seconds.
     """
-    place = _place(advice.candidates, configuration)
-    if place is None:
+    if _had(advice.explore, configuration):
+        after = replace(_explored(advice, executors, run_s), since_explored=0)
+    elif (place := _place(advice.candidates, configuration)) is not None:
+        after = replace(_known(advice, place, executors, run_s), since_explored=advice.since_explored + 1)
+    else:
         return advice
+    return replace(after, explore=next_to_explore(after))
+
+
+def _had(candidate: Candidate | None, configuration: Mapping[str, str]) -> bool:
+    return candidate is not None and _place([candidate], configuration) is not None
+
+
+def _explored(advice: Advice, executors: int | None, run_s: float) -> Advice:
+    """An exploring run went well: it is a candidate like the others, and the first one where it is the best."""
+    assert advice.explore is not None
+    new = replace(advice.explore, run_s={executors or advice.explore.executors: run_s}, runs=1, reason=EXPLORED)
+    if new.executors not in new.run_s:
+        # It did not get all of its executors: what it would do with them stays what was expected.
+        new = replace(new, run_s={**advice.explore.run_s, **new.run_s})
+    return replace(advice, candidates=best_first([*advice.candidates, new], advice.slack))
+
+
+def _known(advice: Advice, place: int, executors: int | None, run_s: float) -> Advice:
     old = advice.candidates[place]
     times = dict(old.run_s)
     ratios = tuple(advice.ratios)
@@ -85,8 +109,14 @@ def after_failure(advice: Advice, configuration: Mapping[str, str], kinds: Seque
 
     Returns:
         With the size raised that was too small; without the configuration where that was done before, or there is
-        nothing to raise; as it was where the failure has nothing to do with the configuration.
+        nothing to raise; as it was where the failure has nothing to do with the configuration. What an exploring run
+        fails with is not tried again, and nothing is explored for a while.
     """
+    if advice.explore is not None and _had(advice.explore, configuration):
+        if kinds and all(kind in _FOREIGN for kind in kinds):
+            return advice
+        rested = replace(advice, tried=(*advice.tried, advice.explore.conf), since_explored=-REST_AFTER_FAILURE)
+        return replace(rested, explore=next_to_explore(rested))
     place = _place(advice.candidates, configuration)
     if place is None or (kinds and all(kind in _FOREIGN for kind in kinds)):
         return advice

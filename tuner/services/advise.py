@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from tuner.model.advice import Advice, Basis, Candidate
 from tuner.model.container import Refusal, reservation
 from tuner.model.experience import after_failure, after_look, after_success
+from tuner.model.explore import next_to_explore
 from tuner.model.failures import FailureKind
 from tuner.search.objective import Observation, Summary, summarise
 from tuner.search.prior import TimePrior
@@ -60,7 +61,7 @@ def advice_from_tuning(
     ]
     kept = [each for each in (first, *others) if each is not None][:MOST_CANDIDATES]
     runs = sum(summary.runs for summary in summaries)
-    return Advice(
+    advice = Advice(
         job_key=job_key,
         made_at=now,
         slack=slack,
@@ -69,6 +70,7 @@ def advice_from_tuning(
         limits=asdict(memory.limits),
         basis=basis,
     )
+    return replace(advice, explore=next_to_explore(advice))
 
 
 def learn(store: Store, job_key: str, run: Run, basis: Basis, *, now: float) -> None:

@@ -101,7 +101,7 @@ def decide(subject: Subject, order: SubmitOrder, advice: Advice | None, load: Lo
     own = unchanged(subject, order)
     if advice is None:
         return replace(own, lines=(f"job {subject.name}: nothing known yet",))
-    choice = _choice(advice, order.mode, load)
+    choice = _choice(advice, order, load)
     if choice is None:
         why = advice.warning or "its own configuration is the best one known"
         return replace(own, lines=(f"job {subject.name}: {why}",))
@@ -128,10 +128,14 @@ def tagged(arguments: SubmitArguments, conf: EffectiveConf, tag: str) -> SubmitA
     return rewrite(arguments, {_TAGS: f"{own},{tag}" if own else tag}, override=True).arguments
 
 
-def _choice(advice: Advice, mode: Mode, load: Load | None) -> Choice | None:
-    if mode is Mode.EXPLORE and advice.explore is not None:
-        return Choice(advice.explore, advice.explore.executors, advice.explore.reason)
-    return choose(advice, load)
+def _choice(advice: Advice, order: SubmitOrder, load: Load | None) -> Choice | None:
+    candidate = advice.explore
+    if order.mode is not Mode.EXPLORE or candidate is None or advice.since_explored + 1 < order.explore_every:
+        return choose(advice, load)
+    if load is not None and candidate.executors_within(load) < candidate.executors:
+        # It would not get what it asks for, and nothing would be learnt.
+        return choose(advice, load)
+    return Choice(candidate, candidate.executors, candidate.reason)
 
 
 def _names(order: SubmitOrder) -> frozenset[str]:

@@ -11,6 +11,7 @@ from typing import Final
 from tuner.errors import InputError
 
 JOB_FLAG: Final = "--yarntune-job"
+EXPLORE_EVERY: Final = 10
 
 
 class Mode(StrEnum):
@@ -35,16 +36,18 @@ class SubmitOrder:
         mode: see :class:`Mode`.
         job: the name that the user gives the job; None to know it by program, class, arguments and queue.
         pins: properties that are set in this run and not touched otherwise; None as a value where only the latter.
+        explore_every: of so many runs, one may explore.
     """
 
     tokens: tuple[str, ...]
     mode: Mode = Mode.APPLY
     job: str | None = None
     pins: Mapping[str, str | None] = field(default_factory=dict)
+    explore_every: int = EXPLORE_EVERY
 
 
 def order_from(tokens: Sequence[str], environ: Mapping[str, str]) -> SubmitOrder:
-    """Reads YARNTUNE_MODE, YARNTUNE_JOB, YARNTUNE_PIN, and a ``--yarntune-job`` among the options.
+    """Reads YARNTUNE_MODE, _JOB, _PIN and _EXPLORE_EVERY, and a ``--yarntune-job`` among the options.
 
     Args:
         tokens: all that comes after ``yarntune-submit``.
@@ -59,6 +62,7 @@ def order_from(tokens: Sequence[str], environ: Mapping[str, str]) -> SubmitOrder
         mode=read_mode(environ.get("YARNTUNE_MODE") or Mode.APPLY),
         job=job or environ.get("YARNTUNE_JOB") or None,
         pins=read_pins(_split(environ.get("YARNTUNE_PIN", ""))),
+        explore_every=read_every(environ.get("YARNTUNE_EXPLORE_EVERY") or str(EXPLORE_EVERY)),
     )
 
 
@@ -72,6 +76,17 @@ def read_mode(text: str) -> Mode:
         return Mode(text.strip().lower())
     except ValueError:
         raise InputError(f"{text!r} is no mode", f"one of: {', '.join(Mode)}") from None
+
+
+def read_every(text: str) -> int:
+    """Of how many runs one may explore.
+
+    Raises:
+        InputError: it is no whole number of at least 1.
+    """
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise InputError(f"YARNTUNE_EXPLORE_EVERY is {text!r}", "set a whole number of at least 1")
+    return int(text)
 
 
 def read_pins(texts: Sequence[str]) -> dict[str, str | None]:

@@ -129,7 +129,7 @@ def test_recommend_says_and_does_not_set() -> None:
 def test_explore_takes_what_is_there_to_learn_from() -> None:
     found, order = subject()
     explore = replace(SMALL, reason="to learn from")
-    advice = replace(ADVICE, explore=explore)
+    advice = replace(ADVICE, explore=explore, since_explored=9)
     assert decide(found, replace(order, mode=Mode.EXPLORE), advice, IDLE).applied == explore.conf
     assert decide(found, order, advice, IDLE).applied == LARGE.conf
 
