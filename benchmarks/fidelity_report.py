@@ -37,7 +37,7 @@ class Agreement:
         mean_latency_s: Hadoop's and the model's.
         oracle_s, oracle_cpu_s: the replay, warm, with the start of its ResourceManager.
         replay_s: the same without that start.
-        estimate_s: the estimate from the parsed case, the best of five.
+        estimate_s, estimate_cpu_s: the estimate from the parsed case, the best of five.
     """
 
     group: str
@@ -53,11 +53,15 @@ class Agreement:
     oracle_cpu_s: float
     replay_s: float
     estimate_s: float
+    estimate_cpu_s: float
 
 
 @dataclass(frozen=True)
 class Ordering:
-    """One workload under many configurations: pairs of them that the model puts the other way round than Hadoop."""
+    """One workload under many configurations: pairs of them that the model puts the other way round than Hadoop.
+
+    ``unfinished`` is the most jobs that any of the configurations leaves without an end: Hadoop's and the model's.
+    """
 
     name: str
     configurations: int
@@ -65,11 +69,12 @@ class Ordering:
     same_order: bool
     discordant: int
     best: tuple[str, str]
+    unfinished: tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Growth:
-    """An estimate of a large cluster."""
+    """An estimate of a large cluster, in CPU seconds."""
 
     scheduler: str
     nodes: int
@@ -88,7 +93,13 @@ def write_report(
     traces: bool,
 ) -> None:
     """Writes the report, whole or not at all."""
-    sections = [_head(cases, ordered, traces=traces), _groups(cases), _inexact(cases), _orders(ordered)]
+    sections = [
+        _head(cases, ordered, traces=traces),
+        _goals(cases, ordered, compiling, grown),
+        _groups(cases),
+        _inexact(cases),
+        _orders(ordered),
+    ]
     sections += [_speed(cases), _compiling(compiling), _growth(grown), _all(cases)]
     part = path.with_suffix(f".{os.getpid()}")
     part.write_text("\n".join(line for section in sections for line in (*section, "")).rstrip() + "\n")
@@ -118,6 +129,34 @@ def _head(cases: Sequence[Agreement], ordered: Sequence[Ordering], *, traces: bo
         f"load average {os.getloadavg()[0]:.1f} at the end of the run.",
     ]
     return lines if traces else [*lines, "- Without the cases of real traces, whose data was not there."]
+
+
+def _goals(
+    cases: Sequence[Agreement],
+    ordered: Sequence[Ordering],
+    compiling: Mapping[str, Mapping[str, Sequence[float]]],
+    grown: Sequence[Growth],
+) -> list[str]:
+    """Each goal with its figure; one that is missed says so."""
+    exact, same = sum(case.differing == 0 for case in cases), sum(order.same_order for order in ordered)
+    cpu = np.array([case.oracle_cpu_s / case.estimate_cpu_s for case in cases])
+    fewest = min(sum(case.group.startswith(kind) for case in cases) for kind in ("Capacity", "Fair"))
+    endless = [order for order in ordered if order.unfinished[0]]
+    agreed = sum(order.unfinished[0] == order.unfinished[1] for order in endless)
+    cold, disk = (max(starts[start][2] for starts in compiling.values()) for start in ("cold", "disk"))
+    least = min(max(growth.tasks for growth in grown if growth.scheduler == kind) for kind in ("capacity", "fair"))
+    goals: list[tuple[str, str, bool]] = [
+        ("every case exact", f"{exact} of {len(cases)}", exact == len(cases)),
+        ("40 cases of each scheduler", f"{fewest} at least", fewest >= 40),
+        ("configurations in Hadoop's order, 6 workloads", f"{same} of {len(ordered)}", same == len(ordered) >= 6),
+        ("jobs that never end: as many as in Hadoop", f"{agreed} of {len(endless)}", agreed == len(endless) > 0),
+        ("CPU time, oracle / estimator: median 100", f"{np.median(cpu):.0f}", bool(np.median(cpu) >= 100)),
+        ("CPU time, oracle / estimator: worst 30", f"{cpu.min():.0f}", bool(cpu.min() >= 30)),
+        ("first call, nothing compiled: 15 s of CPU", f"{cold:.1f} s", cold <= 15),
+        ("first call, from the disk: 0.5 s of CPU", f"{disk:.2f} s", disk <= 0.5),
+        ("200,000 tasks on 1,000 nodes, both schedulers", f"{least} tasks", least >= 200_000),
+    ]
+    return ["## Goals", "", *_table("goal|figure|met", ((*row, "yes" if met else "**no**") for *row, met in goals))]
 
 
 def _groups(cases: Sequence[Agreement]) -> list[str]:
@@ -165,10 +204,12 @@ def _orders(ordered: Sequence[Ordering]) -> list[str]:
             order.discordant,
             order.best[0],
             order.best[1],
+            f"{order.unfinished[0]}, {order.unfinished[1]}",
         )
         for order in ordered
     ]
     head = "workload|configurations|different outcomes|same order|pairs the wrong way|Hadoop's best|the model's best"
+    head += "|most jobs without an end"
     intro = ["Configurations are ordered by jobs without an end, then by mean latency.", ""]
     return ["## Order of configurations", "", *intro, *_table(head, rows)]
 
@@ -176,13 +217,13 @@ def _orders(ordered: Sequence[Ordering]) -> list[str]:
 def _speed(cases: Sequence[Agreement]) -> list[str]:
     wall = np.array([case.oracle_s / case.estimate_s for case in cases])
     replay = np.array([case.replay_s / case.estimate_s for case in cases])
-    cpu = np.array([case.oracle_cpu_s / case.estimate_s for case in cases])
+    cpu = np.array([case.oracle_cpu_s / case.estimate_cpu_s for case in cases])
     rows = [
         (name, f"{np.median(ratios):.0f}", f"{ratios.min():.0f}", cases[int(ratios.argmin())].name)
         for name, ratios in (
             ("wall time of the replay", wall),
             ("wall time without the start of the ResourceManager", replay),
-            ("CPU time of the replay, all threads", cpu),
+            ("CPU time of the replay, all threads, by CPU time", cpu),
         )
     ]
     intro = [
@@ -209,7 +250,7 @@ def _growth(grown: Sequence[Growth]) -> list[str]:
         rows.append(
             (growth.scheduler, growth.nodes, growth.jobs, growth.tasks, f"{growth.estimate_s:.3f}", f"{each_us:.0f}")
         )
-    head = "scheduler|nodes|jobs|tasks|estimate s|for each task, microseconds"
+    head = "scheduler|nodes|jobs|tasks|estimate, CPU s|for each task, microseconds"
     exponents = []
     for scheduler in dict.fromkeys(growth.scheduler for growth in grown):
         own = [growth for growth in grown if growth.scheduler == scheduler]

@@ -30,6 +30,11 @@ _CAPACITY: Mapping[str, Mapping[str, str]] = {
         "ordering-policy": "fair",
         "maximum-am-resource-percent": "0.7",
     },
+    "factor 10, fair, AM share 0.9": {
+        "user-limit-factor": "10",
+        "ordering-policy": "fair",
+        "maximum-am-resource-percent": "0.9",
+    },
     "factor 10, fair, AM share 0.5, minimum 33": {
         "user-limit-factor": "10",
         "ordering-policy": "fair",
