@@ -241,12 +241,15 @@ def alone_latencies(case: Case, *, rules: RuleSet | None = None) -> NDArray[np.f
 def _alone_latencies(case: Case, prepared: PreparedCase) -> NDArray[np.float64]:
     alone_s = np.full(len(case.jobs), np.inf)
     places = np.array(prepared.order, np.int64)
-    done = 0
+    done, memory = 0, prepared.memory.copy()
+    state, jobs = memory.state, memory["jobs"]
+    state["alone"], state["updates_count"] = 1, 0
+    begin = state.copy()
     while done < len(case.jobs):
         # A job that does not end would be in the way of the next: they start with a cluster of their own again.
-        memory = prepared.memory.copy()
-        state, jobs = memory.state, memory["jobs"]
-        state["alone"], state["next_alone"], state["updates_count"] = 1, done, 0
+        if done:
+            memory.restore(prepared.memory, begin)
+        state["next_alone"] = done
         run(memory.record)
         until = int(state["next_alone"][0])
         ended = np.flatnonzero(jobs["finish"][done:until] >= 0) + done

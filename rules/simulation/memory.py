@@ -93,6 +93,17 @@ class Memory:
             twin.state[name] = address
         return twin
 
+    def restore(self, source: Memory, state: Table) -> None:
+        """Makes this copy of a memory again what it was when it was made, which is faster than another copy.
+
+        Args:
+            source: what it is a copy of, as it was then.
+            state: this copy's own state, as it was then.
+        """
+        for name, table in self.tables.items():
+            table.view(np.uint8)[:] = source.tables[name].view(np.uint8)
+        self.state[:] = state
+
     def __getitem__(self, name: str) -> Table:
         return self.tables[name]
 

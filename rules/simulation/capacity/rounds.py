@@ -43,7 +43,8 @@ def make_round(state: Any) -> None:
     before, count = state.version, state.nodes_count
     start = _draw(state, count)
     # With several partitions the last node that is looked at decides whose limits are kept: see ``has_looked``.
-    if state.reserved_nodes > 0 or state.scheduled_version != state.version or state.partitions > 1:
+    several = state.partitions > 1 and state.outstanding > 0 and state.alone == 0
+    if state.reserved_nodes > 0 or state.scheduled_version != state.version or several:
         for place in range(start, count):
             _visit(state, turn_at(state, place).row)
         for place in range(start + 1):
