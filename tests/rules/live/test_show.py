@@ -12,12 +12,13 @@ import pytest
 from rules.cli.explain import as_text as explanations_text
 from rules.cli.show import as_text
 from rules.explain.explain import explain
-from rules.live.document import cluster_document
+from rules.live.document import cluster_document, manager_state
 from rules.live.model import LiveCluster, Unreadable
 from rules.model import Node
 from tests.rules.live.clusters import NODE, application, capacity_cluster, fair_cluster
 from tuner.errors import YarnError
 from tuner.yarn.ha import Probe
+from tuner.yarn.model import ClusterInfo
 
 GOLDEN = Path(__file__).parent / "golden"
 CONF = {
@@ -101,3 +102,10 @@ def test_the_document_is_json_and_has_every_queue_and_application(live: LiveClus
     assert [each["id"] for each in document["applications"]] == [each.id for each in live.applications]
     held = {each["id"]: each["held"]["memory_mib"] for each in document["applications"]}
     assert held == {each.id: each.held.memory_mib for each in live.applications}
+
+
+def test_a_manager_without_high_availability_is_started_and_not_for_ever_initializing() -> None:
+    info = ClusterInfo("STARTED", "INITIALIZING", "3.4.1", 0.0)
+    assert manager_state(Probe("http://rm:8088", info)) == "STARTED"
+    assert manager_state(Probe("http://rm:8088", replace(info, state="INITED"))) == "INITIALIZING"
+    assert manager_state(Probe("http://rm:8088", replace(info, ha_state="STANDBY"))) == "STANDBY"
