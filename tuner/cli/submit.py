@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 
 import click
 
-from tuner.submit.order import Mode, SubmitOrder, order_from, read_pins
+from tuner.submit.order import Mode, order_from, read_pins
 from tuner.submit.wrapper import submit as run_submit
 
 
@@ -35,8 +36,8 @@ def submit(mode: str | None, job: str | None, pins: tuple[str, ...], tokens: tup
     is, with a line that says so.
     """
     own = order_from(tokens, os.environ)
-    order = SubmitOrder(
-        tokens=own.tokens,
+    order = replace(
+        own,
         mode=Mode(mode) if mode else own.mode,
         job=job or own.job,
         pins={**own.pins, **read_pins(pins)},

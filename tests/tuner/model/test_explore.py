@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tuner.submit.test_decision import ADVICE, BUSY, IDLE, LARGE, SMALL, subject
+from tuner.cli.submit import submit
 from tuner.errors import InputError
 from tuner.model.advice import Advice, choose
 from tuner.model.experience import REST_AFTER_FAILURE, after_failure, after_success
 from tuner.model.explore import next_to_explore
 from tuner.model.failures import FailureKind
 from tuner.submit.decision import decide
-from tuner.submit.order import Mode, order_from
+from tuner.submit.order import Mode, SubmitOrder, order_from
 
 EXPLORING = replace(ADVICE, explore=next_to_explore(ADVICE), since_explored=9)
 
@@ -122,3 +124,12 @@ def test_how_often_is_a_setting() -> None:
     assert order_from((), {}).explore_every == 10
     with pytest.raises(InputError, match="YARNTUNE_EXPLORE_EVERY"):
         order_from((), {"YARNTUNE_EXPLORE_EVERY": "0"})
+
+
+def test_the_command_takes_how_often_from_the_environment_as_the_wrapper_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    orders: list[SubmitOrder] = []
+    monkeypatch.setattr("tuner.cli.submit.run_submit", lambda order, _environ: orders.append(order) or 0)
+    environ = {"YARNTUNE_EXPLORE_EVERY": "3", "YARNTUNE_MODE": "explore", "YARNTUNE_JOB": "daily"}
+    result = CliRunner().invoke(submit, ["--job", "nightly", "--", "job.py"], env=environ)
+    assert result.exit_code == 0, result.output
+    assert orders == [SubmitOrder(("job.py",), Mode.EXPLORE, "nightly", explore_every=3)]
