@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from tuner.model.load import Load
 
-__all__ = ["Advice", "Basis", "Candidate", "Choice", "choose"]
+__all__ = ["Advice", "Basis", "Candidate", "Choice", "cheapest", "choose"]
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,13 @@ class Candidate:
         above = min(n for n in self.run_s if n >= executors)
         return self.run_s[above] * above / executors
 
+    def reserved_mib(self, executors: int) -> int:
+        """What it reserves with so many executors, the AM's container included."""
+        return self.am_mib + executors * self.executor_mib
+
     def gib_seconds(self, executors: int) -> float:
         """Reserved memory x time with so many executors."""
-        return (self.am_mib + executors * self.executor_mib) / 1024.0 * self.run_with(executors)
+        return self.reserved_mib(executors) / 1024.0 * self.run_with(executors)
 
 
 @dataclass(frozen=True)
@@ -173,13 +177,23 @@ def choose(advice: Advice, load: Load | None) -> Choice | None:
     runnable = [(each, executors) for each, executors in room if executors]
     if not runnable:
         return Choice(idle, 0, "there is no room for an executor now, so the best of an idle cluster")
-    fastest_s = min(each.run_with(executors) for each, executors in runnable)
-    allowed = [(e, n) for e, n in runnable if e.run_with(n) <= (1.0 + advice.slack) * fastest_s]
-    best, executors = min(allowed, key=lambda pair: pair[0].gib_seconds(pair[1]))
+    best, executors = cheapest(runnable, advice.slack)
     if best is idle:
         return Choice(best, executors, "best on an idle cluster, and now")
     free = f"{load.head_room_memory_mib / 1024:.1f} GiB"
     return Choice(best, executors, f"with {free} free it gets {executors} executors, and is the better one for that")
+
+
+def cheapest(candidates: Sequence[tuple[Candidate, int]], slack: float) -> tuple[Candidate, int]:
+    """The one with the least GiB·s among those that are about as fast as the fastest; the first of equals.
+
+    Args:
+        candidates: at least one, each with the executors that it would have.
+        slack: how much slower than the fastest it may be, as a fraction.
+    """
+    fastest_s = min(each.run_with(executors) for each, executors in candidates)
+    allowed = [(each, n) for each, n in candidates if each.run_with(n) <= (1.0 + slack) * fastest_s]
+    return min(allowed, key=lambda pair: pair[0].gib_seconds(pair[1]))
 
 
 def _candidate_json(candidate: Candidate) -> dict[str, Any]:

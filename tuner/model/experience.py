@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from tuner.model.advice import Advice, Basis, Candidate
+from tuner.model.advice import Advice, Basis, Candidate, cheapest
 from tuner.model.drift import changes, times_drifted
-from tuner.model.explore import EXPLORED, best_first, next_to_explore
+from tuner.model.explore import EXPLORED, next_to_explore
 from tuner.model.failures import FailureKind
 from tuner.model.limits import ClusterLimits
 from tuner.model.memory_need import DEFAULT_POLICY
@@ -69,7 +69,9 @@ def _explored(advice: Advice, executors: int | None, run_s: float) -> Advice:
     if new.executors not in new.run_s:
         # It did not get all of its executors: what it would do with them stays what was expected.
         new = replace(new, run_s={**advice.explore.run_s, **new.run_s})
-    return replace(advice, candidates=best_first([*advice.candidates, new], advice.slack))
+    known = [*advice.candidates, new]
+    best, _ = cheapest([(each, each.executors) for each in known], advice.slack)
+    return replace(advice, candidates=(best, *(each for each in known if each is not best)))
 
 
 def _known(advice: Advice, place: int, executors: int | None, run_s: float) -> Advice:

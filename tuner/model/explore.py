@@ -7,14 +7,14 @@ what neither costs it memory for a task nor makes it fail.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from tuner.model.advice import Advice, Candidate
 from tuner.model.limits import ClusterLimits
 
-__all__ = ["EXPLORED", "best_first", "next_to_explore"]
+__all__ = ["EXPLORED", "next_to_explore"]
 
 EXPLORED: Final = "proven by an exploring run"
 """The reason of a candidate that comes from here."""
@@ -36,20 +36,16 @@ def next_to_explore(advice: Advice) -> Candidate | None:
     if not proven or advice.limits is None:
         return None
     tried = [*(each.conf for each in advice.candidates), *advice.tried]
-    most_mib = max(_reserved_mib(each) for each in proven)
+    most_mib = max(each.reserved_mib(each.executors) for each in proven)
     found = [
         (promise, new)
         for known in proven
         for new in _variations(known, ClusterLimits(**advice.limits))
         if new.conf not in tried
-        and _reserved_mib(new) <= most_mib
+        and new.reserved_mib(new.executors) <= most_mib
         and (promise := _promise(new, known, proven[0], advice.slack)) >= _LEAST_PROMISE
     ]
     return max(found, key=lambda pair: (pair[0], -pair[1].executors))[1] if found else None
-
-
-def _reserved_mib(candidate: Candidate) -> int:
-    return candidate.am_mib + candidate.executors * candidate.executor_mib
 
 
 def _variations(known: Candidate, limits: ClusterLimits) -> Iterator[Candidate]:
@@ -80,17 +76,9 @@ def _promise(new: Candidate, known: Candidate, best: Candidate, slack: float) ->
 
     Nothing where not even the better of its bounds is about as fast as the best one.
     """
-    best_s, expected_s = best.run_with(best.executors), new.run_with(new.executors)
+    best_s = best.run_with(best.executors)
     if min(_bounds_s(known, new.executors)) > (1.0 + slack) * best_s:
         return 0.0
     if new.executors > known.executors:
-        return 1.0 - expected_s / best_s
-    return 1.0 - _reserved_mib(new) * expected_s / (_reserved_mib(best) * best_s)
-
-
-def best_first(candidates: Sequence[Candidate], slack: float) -> tuple[Candidate, ...]:
-    """The candidates with the one first that is the best on an idle cluster; the others as they were."""
-    fastest_s = min(each.run_with(each.executors) for each in candidates)
-    fast = [each for each in candidates if each.run_with(each.executors) <= (1.0 + slack) * fastest_s]
-    best = min(fast, key=lambda each: each.gib_seconds(each.executors))
-    return best, *(each for each in candidates if each is not best)
+        return 1.0 - new.run_with(new.executors) / best_s
+    return 1.0 - new.gib_seconds(new.executors) / best.gib_seconds(best.executors)

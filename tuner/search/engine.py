@@ -139,15 +139,13 @@ class SearchEngine:
 
         One trial has the other value of each, on top of what comes first; after that they are searched like the others.
         """
-        names = [each.name for each in admitted]
-        self.fixed -= set(names)
-        if not names:
-            return
+        values = {each.name: each.value for each in admitted}
+        self.fixed -= values.keys()
         base = self.start[0].point if self.start else self.space.point_of({})
-        changed = {d.name: d.clamp(d.spec.parse(each.value)) for each in admitted for d in self.space.dimensions
-                   if d.name == each.name and base[d.name] != d.clamp(d.spec.parse(each.value))}  # fmt: skip
+        other = self.space.point_of({**self.space.render(base), **values})
+        changed = [name for name in sorted(values) if other[name] != base[name]]
         if changed:
-            self.start = (*self.start, Proposal({**base, **changed}, f"another {' and '.join(sorted(changed))}"))
+            self.start = (*self.start, Proposal(other, f"another {' and '.join(changed)}"))
 
     def ask(self) -> Ask | Stop:
         """The next configuration to run, or why there is none."""

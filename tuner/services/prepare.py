@@ -143,11 +143,7 @@ def local_event_log_dir(conf: Mapping[str, str]) -> Path | None:
 
 def _screened(base: Mapping[str, str], version: SparkVersion) -> list[ParamSpec]:
     """What the search takes up where the first run gives a reason: what this Spark has, and what has an effect."""
-    return [
-        spec
-        for spec in tuned_params(version)
-        if spec.name in SCREENED and not spec.core and has_effect(spec, base, version)
-    ]
+    return [spec for spec in tuned_params(version) if spec.name in SCREENED and has_effect(spec, base, version)]
 
 
 def _default(spec: ParamSpec, base: Mapping[str, str], program: Program, version: SparkVersion) -> Value:
