@@ -13,18 +13,36 @@ from rules.simulation.capacity.arithmetic import compare, compare_in_partition, 
 from rules.simulation.capacity.leaf import ALLOCATED, NOTHING, OVER_LIMIT, RESERVED, assign_in_leaf
 from rules.simulation.capacity.reasons import QUEUE_ORDER
 from rules.simulation.capacity.reservations import NONE, fewer_reservations, unreserve
-from rules.simulation.capacity.state import app_at, child_at, cluster_of, limits_of, queue_at, ranked_at, request_at
+from rules.simulation.capacity.state import (
+    app_at,
+    child_at,
+    cluster_of,
+    limits_of,
+    queue_at,
+    ranked_at,
+    request_at,
+    root_of,
+)
 from rules.simulation.compiled import compiled
 from rules.simulation.tables import ask_at, node_at
 
-__all__ = ["assign", "has_looked", "has_room", "serve_reservation"]
+__all__ = ["assign_on_node", "has_looked", "has_room", "serve_reservation"]
 
 _Outcome = tuple[int, int, int]
 """What came of it and, for OVER_LIMIT, the room that was too small, which the parent then keeps from the others."""
 
 
 @compiled
-def assign(state: Any, q: int, node: int, limit_m: int, limit_v: int) -> _Outcome:
+def assign_on_node(state: Any, node: int) -> int:
+    """One assignment on a node of the partition that is looked at, from root down: what comes of it."""
+    cluster = cluster_of(state)
+    state.handed_down = state.partition
+    outcome, _, _ = _assign(state, root_of(state), node, cluster.memory, cluster.vcores)
+    return int(outcome)
+
+
+@compiled
+def _assign(state: Any, q: int, node: int, limit_m: int, limit_v: int) -> _Outcome:
     """``AbstractParentQueue.assignContainers``: the first child, in their order, that can use the node.
 
     Args:
@@ -35,7 +53,6 @@ def assign(state: Any, q: int, node: int, limit_m: int, limit_v: int) -> _Outcom
         limit_v: the same in vcores.
     """
     queue, limit, cluster = queue_at(state, q), limits_of(state, q), cluster_of(state)
-    state.handed_down = state.partition
     if queue.leaf:
         got, lack_m, lack_v = assign_in_leaf(state, q, node, limit_m, limit_v)
         return got, lack_m, lack_v
@@ -57,7 +74,7 @@ def assign(state: Any, q: int, node: int, limit_m: int, limit_v: int) -> _Outcom
             continue
         room_m = limit_m - blocked_m - queue.used_memory + queue_at(state, child).used_memory
         room_v = limit_v - blocked_v - queue.used_vcores + queue_at(state, child).used_vcores
-        got, lack_m, lack_v = assign(
+        got, lack_m, lack_v = _assign(
             state, child, node, round_down(room_m, cluster.step_memory), round_down(room_v, cluster.step_vcores)
         )
         if got in (ALLOCATED, RESERVED):

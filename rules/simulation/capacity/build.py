@@ -54,10 +54,11 @@ def build(
     clusters = make_table(CAPACITY_TABLES["clusters"], len(trees) * len(limits))
     plans = make_table(CAPACITY_TABLES["limits"], len(trees) * len(limits) * len(paths))
     shape = plans.reshape(len(trees), len(limits), len(paths))
+    whole = sum(node.memory_mib for node in case.nodes), sum(node.vcores for node in case.nodes)
     for number, tree in enumerate(trees):
         for partition, of_partition in enumerate(limits):
             found, cluster = of_partition[number], clusters[number * len(limits) + partition]
-            _fill_cluster(cluster, found, case)
+            _fill_cluster(cluster, found, *whole)
             for row, path in enumerate(paths):
                 if path in tree:
                     _fill_queue(shape[number, partition, row], path, found, cluster)
@@ -94,13 +95,13 @@ def _all_paths(trees: Sequence[QueueTree]) -> list[str]:
     return list(paths)
 
 
-def _fill_cluster(row: Any, limits: Limits, case: Case) -> None:
+def _fill_cluster(row: Any, limits: Limits, whole_memory_mib: int, whole_vcores: int) -> None:
     resources, calculator = limits.get("cluster-resources"), limits.get("calculator")
     vcores_count = calculator is not None and calculator["vcores_count"] > 0
     row["memory"] = resources["memory_mib"] if resources else _HUGE
     row["vcores"] = (resources["vcores"] if resources else _HUGE) if vcores_count else 0
-    row["whole_memory"] = sum(node.memory_mib for node in case.nodes) if resources else _HUGE
-    row["whole_vcores"] = (sum(node.vcores for node in case.nodes) if resources else _HUGE) if vcores_count else 0
+    row["whole_memory"] = whole_memory_mib if resources else _HUGE
+    row["whole_vcores"] = (whole_vcores if resources else _HUGE) if vcores_count else 0
     steps = limits.get("normalization")
     row["minimum_memory"] = row["step_memory"] = steps["memory_mib"] if steps else 0
     row["minimum_vcores"] = row["step_vcores"] = steps["vcores"] if steps and vcores_count else 0

@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from rules.simulation.binding import note_room
-from rules.simulation.capacity.assign import assign, has_looked, has_room, serve_reservation
+from rules.simulation.capacity.assign import assign_on_node, has_looked, has_room, serve_reservation
 from rules.simulation.capacity.reservations import NONE
-from rules.simulation.capacity.state import cluster_of, look_at_node, root_of, turn_at
+from rules.simulation.capacity.state import cluster_of, look_at_node, turn_at
 from rules.simulation.compiled import compiled
 from rules.simulation.tables import node_at
 
@@ -70,7 +70,7 @@ def _visit(state: Any, node: int) -> None:
     note_room(state, node, room)
     before = state.version
     if room:
-        assign(state, root_of(state), node, cluster_of(state).memory, cluster_of(state).vcores)
+        assign_on_node(state, node)
     if state.version == before:
         here.idle_version = before
 

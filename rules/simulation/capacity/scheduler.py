@@ -11,7 +11,7 @@ from rules.simulation import hooks
 from rules.simulation.binding import NO_RULE, bind, note_room
 from rules.simulation.capacity.activation import activate_applications
 from rules.simulation.capacity.arithmetic import ZERO, round_down
-from rules.simulation.capacity.assign import assign, has_looked, has_room, serve_reservation
+from rules.simulation.capacity.assign import assign_on_node, has_looked, has_room, serve_reservation
 from rules.simulation.capacity.books import add_applications, add_pending, add_used
 from rules.simulation.capacity.leaf import ALLOCATED, NOTHING, OVER_LIMIT, keep_current_limit
 from rules.simulation.capacity.order import insert, mark_stale, remove, reorder, wanting_begin
@@ -30,7 +30,6 @@ from rules.simulation.capacity.state import (
     look_at_job,
     look_at_node,
     queue_at,
-    root_of,
     user_at,
 )
 from rules.simulation.capacity.users import (
@@ -225,7 +224,7 @@ def node_beat(state: Any, node: int) -> None:
     given = 0
     while room:
         before = state.version
-        result, _, _ = assign(state, root_of(state), node, cluster.memory, cluster.vcores)
+        result = assign_on_node(state, node)
         if result in (NOTHING, OVER_LIMIT):
             here.idle_version = state.version
             return
