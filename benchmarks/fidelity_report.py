@@ -55,6 +55,11 @@ class Agreement:
     estimate_s: float
     estimate_cpu_s: float
 
+    @property
+    def cpu_ratio(self) -> float:
+        """The replay's CPU time by the estimate's."""
+        return self.oracle_cpu_s / self.estimate_cpu_s
+
 
 @dataclass(frozen=True)
 class Ordering:
@@ -139,7 +144,7 @@ def _goals(
 ) -> list[str]:
     """Each goal with its figure; one that is missed says so."""
     exact, same = sum(case.differing == 0 for case in cases), sum(order.same_order for order in ordered)
-    cpu = np.array([case.oracle_cpu_s / case.estimate_cpu_s for case in cases])
+    cpu = np.array([case.cpu_ratio for case in cases])
     fewest = min(sum(case.group.startswith(kind) for case in cases) for kind in ("Capacity", "Fair"))
     endless = [order for order in ordered if order.unfinished[0]]
     agreed = sum(order.unfinished[0] == order.unfinished[1] for order in endless)
@@ -217,7 +222,7 @@ def _orders(ordered: Sequence[Ordering]) -> list[str]:
 def _speed(cases: Sequence[Agreement]) -> list[str]:
     wall = np.array([case.oracle_s / case.estimate_s for case in cases])
     replay = np.array([case.replay_s / case.estimate_s for case in cases])
-    cpu = np.array([case.oracle_cpu_s / case.estimate_cpu_s for case in cases])
+    cpu = np.array([case.cpu_ratio for case in cases])
     rows = [
         (name, f"{np.median(ratios):.0f}", f"{ratios.min():.0f}", cases[int(ratios.argmin())].name)
         for name, ratios in (

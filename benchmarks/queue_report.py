@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks.page import table
+from tuner.files import write_text_atomically
 
 __all__ = ["write_report"]
 
@@ -53,13 +56,7 @@ def write_report(path: Path, found: Mapping[str, Mapping[str, Any]], names: Sequ
         lines += ["## Against random and local search", "", *_searches(searches), ""]
     if trees:
         lines += ["## Large hierarchies", "", *_trees(trees), ""]
-    scratch = path.with_suffix(".part")
-    scratch.write_text("\n".join(lines).rstrip() + "\n")
-    scratch.replace(path)
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}", *(f"| {' | '.join(row)} |" for row in rows)]
+    write_text_atomically(path, "\n".join(lines).rstrip() + "\n")
 
 
 _LEAST_GAIN = 2.22
@@ -76,7 +73,7 @@ def _latencies(ways: Mapping[str, Mapping[str, Any]]) -> list[str]:
         gains = [_times(part, way) for way in ("optimize", "adaptive")]
         rows.append([name, str(part["jobs"]), str(part["nodes"]), *cells, *(f"{gain:.2f}" for gain in gains)])
     words = "\"times\": the default's mean divided by this one's; jobs without an end are counted in brackets."
-    return [*_table(header, rows), "", words]
+    return [*table(header, rows), "", words]
 
 
 def _cell(way: Mapping[str, Any]) -> str:
@@ -160,7 +157,7 @@ def _effort(ways: Mapping[str, Mapping[str, Any]]) -> list[str]:
         for name, part in ways.items()
     ]
     words = "Simulations that `optimize` made, the mean latency it predicted and the replay's, the closed loop:"
-    return [words, "", *_table(header, rows)]
+    return [words, "", *table(header, rows)]
 
 
 def _searches(searches: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -190,7 +187,7 @@ def _searches(searches: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "Mean latency as the estimator has it. The other search draws configurations at random for a fifth of its time",
         "and climbs from the best ones for the rest: same estimator, same knobs (`benchmarks/queue_baseline.py`).",
         "",
-        *_table(header, rows),
+        *table(header, rows),
         "",
         f"Goal: at most 0.3 % worse, in a tenth of its simulations: {_verdict(not missed)}"
         + (f"; not on {', '.join(missed)}" if missed else "")
@@ -224,7 +221,7 @@ def _trees(trees: Sequence[Mapping[str, Any]]) -> list[str]:
         "Three levels, equal parts, jobs of very unequal queues. `limited`: the search ends after 40 s, as that of the",
         "command does unless told otherwise; `to the end`: without a limit. Seconds of CPU.",
         "",
-        *_table(header, rows),
+        *table(header, rows),
         "",
         f"Goal: 60 s at most: {_verdict(slowest <= 60)}. A search to its end takes time by the queues to the power",
         f"of {exponent:.2f} (goal: no worse than linear): {_verdict(exponent <= 1.05)}.",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks.page import table
+from tuner.files import write_text_atomically
 
 __all__ = ["Row", "goals", "row_of", "write_report"]
 
@@ -19,7 +22,8 @@ _HEAD = """\
 `make bench-tuner` writes this page. Each program runs on an embedded YARN of two nodes with Spark's defaults, and is
 tuned by `yarntune tune` with an empty store: ten runs at most, the default's among them. Then the default, the fastest
 and the recommended configuration run three times in turn; times and GiB·s are medians of these. The recommended one
-reserves the least memory x time among those within 5 % of the fastest one's time.
+reserves the least memory x time among those within 5 % of the fastest one's time. Where that is the default already,
+there are no further runs, and the figures are those of the search.
 """
 
 
@@ -115,11 +119,9 @@ def write_report(path: Path, found: Mapping[str, Mapping[str, Any]], names: Sequ
             ("goal", "figure", "met"),
             [(goal, figure, "yes" if ok else "**no**") for goal, figure, ok in goals(rows)],
         )
-        lines += ["## Goals", "", *_table(*met), "", "## Programs", "", *_programs(rows), ""]
-        lines += ["## What is set", "", *_table(("program", "arguments", "set"), [_settings(row) for row in rows])]
-    scratch = path.with_suffix(".part")
-    scratch.write_text("\n".join(lines).rstrip() + "\n")
-    scratch.replace(path)
+        lines += ["## Goals", "", *table(*met), "", "## Programs", "", *_programs(rows), ""]
+        lines += ["## What is set", "", *table(("program", "arguments", "set"), [_settings(row) for row in rows])]
+    write_text_atomically(path, "\n".join(lines).rstrip() + "\n")
 
 
 def _programs(rows: Sequence[Row]) -> list[str]:
@@ -141,13 +143,9 @@ def _programs(rows: Sequence[Row]) -> list[str]:
         )
         for row in rows
     ]
-    return _table(header, cells)
+    return table(header, cells)
 
 
 def _settings(row: Row) -> tuple[str, str, str]:
     changed = "; ".join(f"{name.removeprefix('spark.')}={value}" for name, value in row.changed.items())
     return row.name, f"`{row.arguments}`", changed or "nothing: the default is best"
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}", *(f"| {' | '.join(row)} |" for row in rows)]
