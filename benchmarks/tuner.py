@@ -5,76 +5,118 @@
     python -m benchmarks.tuner --report         # the report alone, of what there is
     python -m benchmarks.tuner --fresh          # everything anew
 
-Each program is tuned by the command, as a user would, with a store of its own: 10 runs at most, then default, fastest
-and best three times in turn. Its result is kept in the cache folder, so that what was stopped goes on where it was.
-Times are those of real runs: nothing else should run on the machine (about an hour on two cores).
+Each program is tuned by the command, as a user would, with a store of its own: 10 runs at most. Then the default, the
+fastest configuration that anything has found, and the recommended one run three times in turn. The fastest is looked
+for among the runs of the search and those of benchmarks/data/sparkruns.csv, which are spread over all that may be
+tuned, whatever it reserves. Results are kept in the cache folder, so that what was stopped goes on where it was. Times
+are those of real runs: nothing else should run on the machine (about an hour on two cores).
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
-import subprocess
+import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.bench_cluster import PROGRAMS, ROOT, Bench, cluster_up, open_bench, yarntune
+from benchmarks.record import recorded
 from benchmarks.tuner_report import write_report
 from tuner.settings import Settings
 
-ROOT = Path(__file__).resolve().parent.parent
-PROGRAMS: Mapping[str, tuple[str, ...]] = {
-    "word count": ("word_count.py", "--size", "medium"),
-    "TeraSort": ("tera_sort.py", "--size", "small"),
-    "k-means": ("k_means.py", "--size", "medium", "--storage", "MEMORY_ONLY"),
-    "PageRank": ("page_rank.py", "--size", "small"),
-    "naive Bayes": ("naive_bayes.py", "--size", "small"),
-    "SQL join": ("sql_join.py", "--size", "small"),
-}
-"""The points of k-means do not fit into the memory of two default executors: what was dropped is made again in each
-round, as with real data that was sized for yesterday."""
-CLUSTER = ("--nodes", "2", "--node-memory", "6g", "--node-vcores", "4")
 _TRIALS, _FINAL_RUNS = 10, 3
-_TIMEOUT_S = 3600.0
-
-
-def yarntune(arguments: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Runs the command; its progress goes to this program's stderr."""
-    command = [sys.executable, "-m", "tuner.cli", *arguments]
-    done = subprocess.run(
-        command, cwd=ROOT, env=dict(environment), stdout=subprocess.PIPE, text=True, check=True, timeout=_TIMEOUT_S
-    )
-    return done.stdout
 
 
 def tune(name: str) -> dict[str, Any]:
-    """Tunes one program on a cluster of its own."""
-    with tempfile.TemporaryDirectory(prefix="yarntune-bench-") as home:
-        environment = {
-            **{
-                key: value
-                for key, value in os.environ.items()
-                if not key.startswith(("YARNTUNE_RM", "YARNTUNE_DATABASE"))
-            },
-            "YARNTUNE_STATE_DIR": f"{home}/state",
-            "YARNTUNE_DATA_DIR": f"{home}/data",
-        }
-        for key in ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_CONF_DIR"):
-            environment.pop(key, None)
+    """Tunes one program on a cluster of its own, and runs the three configurations again."""
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="yarntune-bench-") as home, cluster_up(Path(home)) as environment:
         program, *arguments = PROGRAMS[name]
-        yarntune(("cluster", "up", "--name", "bench", *CLUSTER), environment)
-        try:
-            begin = time.monotonic()
-            options = ("--json", "--trials", str(_TRIALS), "--final-runs", str(_FINAL_RUNS), "--name", name)
-            text = yarntune(("tune", *options, f"workloads/programs/{program}", *arguments), environment)
-            found: dict[str, Any] = json.loads(text)
-        finally:
-            yarntune(("cluster", "down", "--name", "bench"), environment)
-    return {**found, "arguments": list(PROGRAMS[name]), "seconds": time.monotonic() - begin}
+        options = ("--json", "--trials", str(_TRIALS), "--name", name)
+        text = yarntune(("tune", *options, f"workloads/programs/{program}", *arguments), environment)
+        found: dict[str, Any] = json.loads(text)
+        with open_bench(name, environment) as bench:
+            finals = run_finals(bench, candidates(name, found))
+    return {
+        "arguments": list(PROGRAMS[name]),
+        "version": version(),
+        "seconds": time.monotonic() - begin,
+        "load_average": os.getloadavg()[0],
+        "runs": found["runs"],
+        "failed": found["failed"],
+        "trials": found["trials"],
+        "conf": found["conf"],
+        "finals": finals,
+    }
+
+
+def candidates(name: str, found: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
+    """What runs again: ``default`` (nothing set), ``fastest`` and ``ours``; equal ones stand for each other.
+
+    Args:
+        name: of the program.
+        found: the JSON of the command.
+    """
+    ran = [
+        (each["duration_s"], each["configuration"], each["kind"])
+        for each in found["trials"]
+        if each["state"] == "SUCCEEDED"
+    ]
+    for row in recorded():
+        if row["program"] == name and row["state"] == "SUCCEEDED":
+            configuration = {key: value for key, value in row.items() if key.startswith("spark.") and value}
+            ran.append((float(row["duration_s"]), configuration, "recorded"))
+    default = next(each["configuration"] for each in found["trials"] if each["kind"] == "default")
+    fastest = min(ran, key=lambda each: each[0])[1]
+    # In the words of the command where it is one of its own: it sets what differs from today alone.
+    known = [(default, {}), (found["best"]["configuration"], found["conf"])]
+    told = next((conf for configuration, conf in known if configuration == fastest), fastest)
+    return {"default": {}, "fastest": told, "ours": found["conf"]}
+
+
+def run_finals(bench: Bench, wanted: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Any]]:
+    """Runs each three times in turn; medians by name, with how many failed."""
+    apart: list[Mapping[str, str]] = []
+    for configuration in wanted.values():
+        if configuration not in apart:
+            apart.append(configuration)
+    rows: list[list[Any]] = [[] for _ in apart]
+    for turn in range(_FINAL_RUNS):
+        for place, configuration in enumerate(apart):
+            row = bench.run(turn * len(apart) + place, configuration)
+            print(f"again: {row.state.value} {row.duration_s:.1f} s", file=sys.stderr, flush=True)
+            rows[place].append(row)
+    medians = []
+    for configuration, of_one in zip(apart, rows, strict=True):
+        good = [row for row in of_one if row.state.value == "SUCCEEDED"]
+        if not good:
+            raise SystemExit(f"no run succeeded with {dict(configuration)}: {of_one[0].failure}")
+        medians.append(
+            {
+                "configuration": dict(configuration),
+                "runs": len(good),
+                "failed": len(of_one) - len(good),
+                "durations_s": [row.duration_s for row in good],
+                "duration_s": statistics.median(row.duration_s for row in good),
+                "gib_seconds": statistics.median(row.gib_seconds for row in good),
+            }
+        )
+    return {which: medians[apart.index(configuration)] for which, configuration in wanted.items()}
+
+
+def version() -> str:
+    """What the results depend on: the sources of the tuner and its programs."""
+    digest = hashlib.sha256()
+    for source in sorted([*(ROOT / "tuner").rglob("*.py"), *(ROOT / "workloads" / "programs").glob("*.py")]):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def main() -> None:
@@ -98,7 +140,7 @@ def main() -> None:
         scratch.write_text(json.dumps(tune(name)))
         scratch.replace(file)
     found = {name: json.loads(file.read_text()) for name, file in files.items() if file.is_file()}
-    write_report(options.output, found, list(PROGRAMS))
+    write_report(options.output, found, list(PROGRAMS), version())
 
 
 if __name__ == "__main__":
