@@ -4,8 +4,8 @@
     python -m benchmarks.record --program NAME          # of one program alone
 
 The rows go to benchmarks/data/sparkruns.csv, in the order they ran; the first of each program is Spark's default. The
-event logs stay in the cache folder, for the what-if model's error. What was stopped goes on where it was. Times are
-those of real runs: nothing else should run on the machine (an hour and a half on two cores).
+event log of that one is copied to a folder beside the table; the others stay in the cache folder. What was stopped goes
+on where it was. Times are those of real runs: nothing else should run on the machine (an hour and a half on two cores).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,8 +24,9 @@ from benchmarks.bench_cluster import PROGRAMS, ROOT, Bench, cluster_up, open_ben
 from tuner.services.trial import TrialRow
 from tuner.services.tune import TuneSubject
 from tuner.settings import Settings
+from tuner.spark.eventlog import find_log
 
-__all__ = ["RUNS", "TABLE", "configurations", "recorded", "runs_folder"]
+__all__ = ["RUNS", "TABLE", "configurations", "event_logs", "recorded", "runs_folder"]
 
 TABLE = ROOT / "benchmarks" / "data" / "sparkruns.csv"
 RUNS: Mapping[str, int] = {
@@ -45,6 +47,11 @@ MEASURED = ("state", "duration_s", "wait_s", "gib_seconds", "reserved_mib", "app
 def runs_folder() -> Path:
     """Where the clusters' state, stores and event logs are, a folder for each program."""
     return Settings.from_environment().cache_dir / "bench-record"
+
+
+def event_logs(name: str) -> Path:
+    """Where the event logs of a program's runs are."""
+    return runs_folder() / name.replace(" ", "-") / "state" / "clusters" / "bench" / "event-logs"
 
 
 def configurations(subject: TuneSubject, number: int) -> list[dict[str, str]]:
@@ -101,6 +108,16 @@ def _append(path: Path, name: str, row: TrialRow) -> None:
     scratch.replace(path)
 
 
+def keep_log(name: str, path: Path) -> None:
+    """Copies the event log of a program's default run beside the table."""
+    first = next(each["application_id"] for each in recorded(path) if each["program"] == name)
+    log = find_log(event_logs(name), first)
+    if log is not None:
+        copy = path.parent / "event-logs" / log.name
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(log, copy, ignore=shutil.ignore_patterns(".*"))
+
+
 def record(name: str, bench: Bench, done: int, path: Path) -> None:
     """Runs what is missing of a program, row by row."""
     rows: list[dict[str, str]] = [{}, *configurations(bench.subject, RUNS[name] - 1)]
@@ -128,6 +145,7 @@ def main() -> None:
         with cluster_up(home) as environment, open_bench(name, environment) as bench:
             bench.run(0, {})  # the first run on a new cluster finds nothing in the caches, and takes twice as long
             record(name, bench, done, options.output)
+        keep_log(name, options.output)
 
 
 if __name__ == "__main__":

@@ -6,13 +6,14 @@ order of Spark's FIFO scheduler (list scheduling, Graham 1966); sparklens does t
 
 What it assumes, since a log does not say: a task takes as long on another executor; the work of a shuffle is divided
 evenly by another number of partitions; garbage collection costs in inverse proportion to the free heap; unified memory
-that is short costs up to the task's time again (:data:`SPILL_COST`). Where tasks that run side by side are in each
-other's way (too few real cores, one disk), :class:`Contention` says from how many on; it is fitted to other runs.
+that is short costs up to the task's time again (:data:`SPILL_COST`). Where executors and tasks that run side by side
+are in each other's way (too few real cores, one disk), :class:`Contention` says how much; it is fitted to other runs.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -38,9 +39,12 @@ Times = NDArray[np.float64]
 SPILL_COST: Final = 1.0
 """What a task's time grows by when none of the unified memory that it used is left: a guess, held by the runs."""
 _GC_BOUNDS: Final = (0.25, 8.0)
+_LEAST_LEFT: Final = 0.2
+"""Of a run's time, when fewer executors start: what is learnt of starts says nothing about the rest."""
 _MOST_TASKS: Final = 2000
 """Tasks of a stage that are scheduled one by one; of more, so many stand for all."""
-_CONTENTION_GRID: Final = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0)
+_START_GRID: Final = (0.0, *np.geomspace(0.25, 32.0, 22).tolist())
+_CONTENTION_GRID: Final = (float("inf"), 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +112,15 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Contention:
-    """How many tasks can run side by side before they are in each other's way.
+    """How much executors and tasks that run side by side are in each other's way.
 
     Args:
         tasks: that many run at full speed; of more, each is slowed in proportion.
+        start_s: what each executor more adds to the run, since its start takes cores that the rest would use.
     """
 
     tasks: float = float("inf")
+    start_s: float = 0.0
 
     def slowdown(self, running: float) -> float:
         """By what each task's time is multiplied when so many run."""
@@ -150,7 +156,8 @@ def predict(profile: RunProfile, what: WhatIf, contention: Contention | None = N
     slots = what.executors * (what.cores // profile.task_cpus)
     if slots < 1:
         raise ValueError(f"{what.executors} executors of {what.cores} cores have no slot for a task")
-    factor = _memory_factor(profile, what) * _contention_factor(profile, slots, contention or Contention())
+    contention = contention or Contention()
+    factor = _memory_factor(profile, what) * _contention_factor(profile, slots, contention)
     free = [0.0] * slots
     cold = [profile.cold_s] * slots
     ends: list[float] = []
@@ -159,31 +166,38 @@ def predict(profile: RunProfile, what: WhatIf, contention: Contention | None = N
         durations = _divided(stage, profile, what) * factor * _gc_factor(stage, profile, what)
         ends.append(_schedule(durations, ready_s, free, cold))
     run_s = (max(ends, default=0.0) + profile.tail_s) * profile.correction
+    run_s = _with_starts(run_s, what.executors - profile.executors, contention.start_s)
     driver_s = (sum(stage.gap_s for stage in profile.stages) + profile.tail_s) * profile.correction
     return Prediction(run_s, min(driver_s, run_s), max(0.0, run_s - driver_s))
 
 
 def fit_contention(profile: RunProfile, runs: Sequence[tuple[WhatIf, float]]) -> Contention:
-    """How far tasks are in each other's way, from other runs of the same job.
+    """How far executors and tasks are in each other's way, from other runs of the same job.
 
     Args:
         profile: one observed run.
         runs: configurations with their observed seconds.
 
     Returns:
-        The value with the least squared error of log time; none at all where no run speaks for it.
+        The values with the least squared error of log time; none at all where no run speaks for them.
     """
-    best, least = Contention(), _squared_error(profile, runs, Contention())
+    seen = [(what, seconds) for what, seconds in runs if seconds > 0]
+    best, least = Contention(), float("inf")
     for tasks in _CONTENTION_GRID:
-        error = _squared_error(profile, runs, Contention(tasks))
-        if error < least - 1e-9:
-            best, least = Contention(tasks), error
+        expected = [predict(profile, what, Contention(tasks)).run_s for what, _ in seen]
+        for start_s in _START_GRID:
+            error = sum(
+                math.log(_with_starts(run_s, what.executors - profile.executors, start_s) / seconds) ** 2
+                for run_s, (what, seconds) in zip(expected, seen, strict=True)
+            )
+            if error < least - 1e-9:
+                best, least = Contention(tasks, start_s), error
     return best
 
 
-def _squared_error(profile: RunProfile, runs: Sequence[tuple[WhatIf, float]], contention: Contention) -> float:
-    errors = [np.log(predict(profile, what, contention).run_s / seconds) for what, seconds in runs if seconds > 0]
-    return float(np.sum(np.square(errors)))
+def _with_starts(run_s: float, more_executors: int, start_s: float) -> float:
+    """A run with so many executors more, or fewer, which may not take all of its time away."""
+    return max(run_s + more_executors * start_s, _LEAST_LEFT * run_s)
 
 
 def _schedule(durations: Times, ready_s: float, free: list[float], cold: list[float]) -> float:

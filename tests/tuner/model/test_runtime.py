@@ -96,6 +96,19 @@ def test_tasks_in_each_others_way_are_found_out_by_other_runs() -> None:
     assert fit_contention(profile, free) == Contention()
 
 
+def test_executors_whose_start_is_in_the_way_are_found_out_by_other_runs() -> None:
+    profile = run(stage([10.0] * 32), executors=2)
+    assert predict(profile, WhatIf(2, 2), Contention(start_s=4.0)).run_s == pytest.approx(80), "as it was observed"
+    assert predict(profile, WhatIf(4, 2), Contention(start_s=4.0)).run_s == pytest.approx(40 + 2 * 4)
+    assert predict(profile, WhatIf(1, 2), Contention(start_s=4.0)).run_s == pytest.approx(160 - 4)
+    assert predict(profile, WhatIf(1, 2), Contention(start_s=1e4)).run_s == pytest.approx(0.2 * 160), "never below 0"
+    truth = Contention(4.0, 2.0)
+    runs = [(WhatIf(n, c), predict(profile, WhatIf(n, c), truth).run_s) for n in (1, 2, 4, 8) for c in (1, 2)]
+    found = fit_contention(profile, runs)
+    assert found.tasks == truth.tasks
+    assert found.start_s == pytest.approx(truth.start_s, rel=0.15)
+
+
 def test_no_slot_is_an_error() -> None:
     with pytest.raises(ValueError, match="no slot"):
         predict(run(stage([1.0]), task_cpus=4), WhatIf(3, 2))
