@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import os
-import shutil
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import cramjam
 import numpy as np
 
 from benchmarks.bench_cluster import PROGRAMS, ROOT, Bench, cluster_up, open_bench
@@ -25,6 +27,8 @@ from tuner.services.trial import TrialRow
 from tuner.services.tune import TuneSubject
 from tuner.settings import Settings
 from tuner.spark.eventlog import find_log
+from tuner.spark.eventlog.codecs import decode
+from tuner.spark.eventlog.files import log_files
 
 __all__ = ["RUNS", "TABLE", "configurations", "event_logs", "recorded", "runs_folder"]
 
@@ -41,6 +45,8 @@ RUNS: Mapping[str, int] = {
 SEED = 7
 MOST_TIMES_DEFAULT = 4.0
 """A run that takes so much longer than the default is stopped, and stands in the table as STOPPED."""
+_FOLDERS = re.compile(r"(?<![\w.])(?:file:)?(?:/+[\w.@+-]+)+/+(?=[\w.@+-])")
+"""The folders of a path on the machine that a run was recorded on; what is left is the file's name."""
 MEASURED = ("state", "duration_s", "wait_s", "gib_seconds", "reserved_mib", "application_id", "load_average")
 
 
@@ -109,13 +115,28 @@ def _append(path: Path, name: str, row: TrialRow) -> None:
 
 
 def keep_log(name: str, path: Path) -> None:
-    """Copies the event log of a program's default run beside the table."""
+    """Copies the event log of a program's default run beside the table, without what is the machine's alone."""
     first = next(each["application_id"] for each in recorded(path) if each["program"] == name)
     log = find_log(event_logs(name), first)
-    if log is not None:
-        copy = path.parent / "event-logs" / log.name
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(log, copy, ignore=shutil.ignore_patterns(".*"))
+    if log is None:
+        return
+    parts = []
+    for part in log_files(log).parts:
+        with part.open() as stream:
+            parts += [piece for piece in decode(stream) if isinstance(piece, bytes)]
+    lines = [_without_machine(line) for line in b"".join(parts).decode().splitlines()]
+    copy = path.parent / "event-logs" / f"{first}.zstd"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_bytes(bytes(cramjam.zstd.compress("".join(f"{line}\n" for line in lines).encode())))
+
+
+def _without_machine(line: str) -> str:
+    """An event without the properties of the JVM, of Hadoop and of the class path, and without folders in the rest."""
+    event = json.loads(line)
+    for key in ("JVM Information", "System Properties", "Hadoop Properties", "Classpath Entries", "Metrics Properties"):
+        if key in event:
+            event[key] = {}
+    return _FOLDERS.sub("", json.dumps(event, separators=(",", ":")))
 
 
 def record(name: str, bench: Bench, done: int, path: Path) -> None:
