@@ -94,6 +94,7 @@ class Advice:
         candidates: the best on an idle cluster first.
         based_on: in words, for the person who submits.
         limits: of the cluster that it was learnt on, as :class:`tuner.model.limits.ClusterLimits` has them.
+        contention: there, as :class:`tuner.model.runtime.Contention` has it; None where nothing was learnt of it.
         basis: what it was learnt on.
         explore: a configuration to learn from; only taken where the user allows it, and not at every run.
         since_explored: runs since one that explored; below 0 while it rests after a failure.
@@ -108,6 +109,7 @@ class Advice:
     candidates: Sequence[Candidate]
     based_on: str
     limits: Mapping[str, Any] | None = None
+    contention: Mapping[str, float | None] | None = None
     basis: Basis = field(default_factory=Basis)
     explore: Candidate | None = None
     since_explored: int = 0

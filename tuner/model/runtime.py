@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -125,6 +125,20 @@ class Contention:
     def slowdown(self, running: float) -> float:
         """By what each task's time is multiplied when so many run."""
         return max(1.0, running / self.tasks)
+
+    def to_json(self) -> dict[str, float | None]:
+        """As it is kept with an advice; JSON has no infinity."""
+        return {"tasks": None if math.isinf(self.tasks) else self.tasks, "start_s": self.start_s}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, float | None]) -> Contention:
+        """Reads :meth:`to_json`.
+
+        Raises:
+            KeyError: it is none.
+        """
+        tasks = value["tasks"]
+        return cls(float("inf") if tasks is None else tasks, value["start_s"] or 0.0)
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ def advice_from_tuning(
         candidates=tuple(kept),
         based_on=f"from {runs} runs of {len(summaries)} configurations",
         limits=asdict(memory.limits),
+        contention=fitted.contention.to_json() if fitted else None,
         basis=basis,
     )
     return replace(advice, explore=next_to_explore(advice))

@@ -21,7 +21,7 @@ from tuner.services.advise import advice_from_tuning
 from tuner.services.application import ResourceManagerLostError
 from tuner.services.basis import basis_of
 from tuner.services.evidence import run_profile
-from tuner.services.past import past_jobs
+from tuner.services.past import known_contention, past_jobs
 from tuner.services.trial import TrialRow, TrialRunner, remove_output
 from tuner.settings import Settings
 from tuner.spark.metrics import RunMetrics
@@ -216,7 +216,8 @@ class Tuning:
             )
             return
         wait_s = max(0.0, first.duration_s - profile.observed_s)
-        self.engine.believe(TimePrior(profile, self.subject.memory, wait_s))
+        contention = known_contention(self.store, self.subject.limits)
+        self.engine.believe(TimePrior(profile, self.subject.memory, wait_s, contention))
 
     def _first_run(self) -> Run | None:
         """The default run of this study, of an earlier part of it too."""

@@ -8,11 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.tuner.search.simulated import LIMITS, MEMORY, SimulatedJob, space
 from tuner.errors import InputError
 from tuner.model.advice import Advice
+from tuner.model.runtime import Contention, RunProfile, StageProfile
+from tuner.search.engine import SearchEngine
 from tuner.search.objective import Observation, TrialState
 from tuner.search.space import Dimension, SearchSpace
 from tuner.services.application import ResourceManagerLostError
@@ -39,7 +42,7 @@ class SimulatedRunner:
     def __init__(self, store: Store, job_id: int, study_id: int, change: Callable[..., Observation]) -> None:
         self._store, self._job_id, self._study_id, self._change = store, job_id, study_id, change
         self._job = SimulatedJob(noise=0.01, seed=4)
-        self.event_log_dir = None
+        self.event_log_dir: Path | None = None
         self.submitted: list[tuple[RunKind, Mapping[str, str], float | None]] = []
         self.metrics: Mapping[str, Any] = {}
 
@@ -55,7 +58,12 @@ class SimulatedRunner:
         run = self._store.runs.start(new)
         seen = self._change(kind, number, self._job.run(configuration))
         state = RunState(seen.state.value if seen.state is not TrialState.STOPPED else "KILLED")
-        run = self._store.runs.finish(run.id, RunOutcome(state=state, finished_at=time.time(), metrics=self.metrics))
+        run = self._store.runs.finish(
+            run.id,
+            RunOutcome(
+                state=state, finished_at=time.time(), metrics=self.metrics, application_id=f"application_1_{run.id:04}"
+            ),
+        )
         failure = "" if seen.state is TrialState.SUCCEEDED else "made to fail"
         row = TrialRow(
             number, kind, configuration, seen.state, f"application_1_{run.id:04}", reserved_mib, seen.duration_s,
@@ -81,7 +89,7 @@ def unchanged(_kind: RunKind, _number: int, seen: Observation) -> Observation:
 
 def tuned(
     settings: Settings, store: Store, request: TuneRequest, change: Callable[..., Observation] = unchanged,
-    subject: TuneSubject = SUBJECT, metrics: Mapping[str, Any] | None = None,
+    subject: TuneSubject = SUBJECT, metrics: Mapping[str, Any] | None = None, event_logs: Path | None = None,
 ) -> tuple[TuneResult, SimulatedRunner, list[str]]:  # fmt: skip
     notes: list[str] = []
     progress = Progress(note=notes.append)
@@ -90,12 +98,13 @@ def tuned(
     engine = open_engine(settings, subject, request, study)
     runner = SimulatedRunner(store, job.id, study.id, change)
     runner.metrics = metrics or {}
+    runner.event_log_dir = event_logs
     try:
         tuning = Tuning(request, subject, runner, engine, store, study, progress)  # type: ignore[arg-type]
         result = tuning.run()
         advice = tuning.advice("k", "p.py", result)
         if advice is not None:
-            store.advice.put("k", advice.to_json(), now=0.0)
+            store.advice.put("k", advice.to_json(), now=1.0)
     finally:
         engine.close()
     return result, runner, notes
@@ -277,3 +286,33 @@ def test_a_lost_cluster_is_told_with_what_is_kept(settings: Settings, store: Sto
     assert caught.value.hint.startswith("2 finished trials are in the store")
     second, _, _ = tuned(settings, store, TuneRequest(trials=4, resume=True))
     assert len(second.trials) == 2
+
+
+def test_what_a_search_learns_of_the_cluster_is_believed_by_the_next(
+    settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The second search begins with the contention that the runs of the first have shown."""
+    profile = RunProfile(
+        stages=(StageProfile(np.full(20, 4.0), (), 3.0, False, 0.0, 0.0),), tail_s=1.0, executors=2, cores=1,
+        task_cpus=1, heap_mib=1024.0, memory_fraction=0.6, peak_unified_mib=None, partitions=None, cold_s=0.0,
+        observed_s=44.0,
+    )  # fmt: skip
+    monkeypatch.setattr("tuner.services.tune.run_profile", lambda _folder, _id: profile)
+    believed: list[Contention] = []
+    believe = SearchEngine.believe
+    monkeypatch.setattr(
+        SearchEngine, "believe", lambda self, prior: (believed.append(prior.contention), believe(self, prior))[1]
+    )
+
+    def crowded(_kind: RunKind, _number: int, seen: Observation) -> Observation:
+        """Each executor takes ten seconds more, whatever else."""
+        executors = int(seen.configuration["spark.executor.instances"])
+        return replace(seen, duration_s=20.0 + 10.0 * executors, wait_s=0.0)
+
+    for _ in range(2):
+        tuned(settings, store, TuneRequest(trials=4), crowded, event_logs=tmp_path)
+    assert believed[0] == Contention()
+    assert believed[1].start_s > 5.0
+    document = store.advice.get("k")
+    assert document is not None
+    assert Contention.from_json(Advice.from_json(document).contention or {}).start_s > 5.0
