@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tuner.settings import Settings
@@ -15,6 +16,10 @@ from workloads.cluster.lifecycle import start, stop
 from workloads.cluster.spec import ClusterSpec, RunningCluster
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# How long an example takes is a matter of what else the machine does.
+hypothesis.settings.register_profile("any-load", deadline=None)
+hypothesis.settings.load_profile("any-load")
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ seconds in a ``float``; text with a unit exists at the edges only.
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from tuner.errors import InputError
 
@@ -47,13 +48,18 @@ def parse_bytes(text: str, *, default_unit: str) -> int:
     match = _SIZE.fullmatch(trimmed)
     unit = (match.group(2) or default_unit) if match else None
     if match is None or unit not in _BYTES_PER_UNIT:
-        if _FRACTION.fullmatch(trimmed):
-            raise InputError(
-                f"the size {text!r} has a fraction, which Spark refuses",
-                "write it as a whole number of a smaller unit, for example 1536m for 1.5g",
-            )
+        fraction = _FRACTION.fullmatch(trimmed)
+        if fraction:
+            raise InputError(f"the size {text!r} has a fraction, which Spark refuses", _without_fraction(fraction))
         raise InputError(f"{text!r} is not a size", "write a whole number and a unit: k, m, g or t, for example 4g")
     return int(match.group(1)) * _BYTES_PER_UNIT[unit]
+
+
+def _without_fraction(match: re.Match[str]) -> str:
+    size = int(Fraction(match.group(1)) * _BYTES_PER_UNIT.get(match.group(2) or "", 0))
+    if size < _BYTES_PER_UNIT["m"]:
+        return "write it as a whole number of a smaller unit, for example 1536m for 1.5g"
+    return f"write {size // _BYTES_PER_UNIT['m']}m"
 
 
 def parse_memory_mib(text: str, *, default_unit: str = "m") -> int:

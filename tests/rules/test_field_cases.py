@@ -182,12 +182,14 @@ def engine() -> RuleEngine:
 
 
 def test_g3_20_different_facts_are_never_taken_for_duplicates() -> None:
+    """G3-20."""
     numbers = np.arange(46_000, 46_100)  # where durable-rules by itself saw the first one
     found = engine().evaluate([{"kind": "thing", "queue": f"q{n}", "number": float(n)} for n in numbers])
     assert [limit["twice"] for limit in found] == [2.0 * n for n in numbers]
 
 
 def test_g3_21_more_evaluations_than_an_engine_has_sessions() -> None:
+    """G3-21: it has 1024."""
     rules = engine()
     for number in range(1100):
         [limit] = rules.evaluate([{"kind": "thing", "queue": "a", "number": float(number)}])
@@ -195,6 +197,7 @@ def test_g3_21_more_evaluations_than_an_engine_has_sessions() -> None:
 
 
 def test_g3_22_an_error_in_a_rule_is_raised_and_a_fact_without_a_rule_is_none() -> None:
+    """G3-22."""
     with pytest.raises(RuleError, match="no such number"):
         engine().evaluate([{"kind": "thing", "queue": "a", "number": -1.0}])
     assert engine().evaluate([{"kind": "other", "queue": "a", "number": 1.0}]) == ()

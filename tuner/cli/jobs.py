@@ -64,8 +64,9 @@ def history(job: str, limit: int, as_json: bool) -> None:
     from tuner.store import open_store
 
     with open_store(Settings.from_environment()) as store:
-        # A run whose process was killed would else be shown as running for ever.
-        store.sweep(now=time.time())
+        if not store.read_only:
+            # A run whose process was killed would else be shown as running for ever.
+            store.sweep(now=time.time())
         found = store.jobs.resolve(job)
         runs = store.runs.list(job_id=found.id, limit=limit)
         total = store.runs.count(found.id)

@@ -186,7 +186,14 @@ class SearchEngine:
         return self._study.ask(self.space.distributions())
 
     def _finish(self, trial: optuna.trial.Trial, observation: Observation) -> None:
-        trial.set_user_attr(_OBSERVATION, _to_json(observation))
+        from optuna.exceptions import UpdateFinishedTrialError
+
+        try:
+            trial.set_user_attr(_OBSERVATION, _to_json(observation))
+        except UpdateFinishedTrialError:
+            # Another process took this one for dead and failed its trial. The run has been made all the same.
+            self.record(observation)
+            return
         self._study.tell(trial, self._value(observation), skip_if_finished=True)
 
     def _value(self, observation: Observation) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +10,21 @@ from tuner.errors import InputError
 
 if TYPE_CHECKING:
     from tuner.model.runtime import RunProfile
+    from tuner.spark.eventlog import ApplicationLog
+
+LOG_WAIT_S = 10.0
+"""How long the whole log of an application that succeeded may be on its way, through a file system that lags behind."""
+_LOOK_S = 0.5
 
 
-def event_log_evidence(event_log_dir: Path, application_id: str) -> dict[str, Any]:
+def event_log_evidence(event_log_dir: Path, application_id: str, *, wait_s: float = 0.0) -> dict[str, Any]:
     """Figures of a run for the store, as :class:`tuner.spark.metrics.RunMetrics` has them.
 
     Args:
         event_log_dir: a folder on this machine.
         application_id: of an application that has ended.
+        wait_s: how long to look again for a log that is not there, or has no end yet. The log itself is read and not
+            asked for at the History Server, which knows an application only after it has scanned the folder.
 
     Returns:
         Empty where there is no log. ``problem`` is added where the log contradicts a success: the last job failed,
@@ -25,17 +33,16 @@ def event_log_evidence(event_log_dir: Path, application_id: str) -> dict[str, An
     """
     from tuner.analysis.deaths import deaths
     from tuner.analysis.facts import Facts
-    from tuner.spark.eventlog import LogState, find_log, read_log
+    from tuner.spark.eventlog import LogState
     from tuner.spark.metrics import run_metrics
 
-    path = find_log(event_log_dir, application_id)
-    if path is None:
-        return {}
     try:
-        log = read_log(path)
+        log = _log_of(event_log_dir, application_id, wait_s)
     except InputError as error:
         # The ResourceManager's word stands; a log that cannot be read is worth a line, not the run.
         return {"losses": [error.message]}
+    if log is None:
+        return {}
     evidence: dict[str, Any] = {**run_metrics(log).to_json(), "spark_version": log.spark_version}
     found = deaths(Facts(log, increment_mib=1))
     if found:
@@ -45,6 +52,19 @@ def event_log_evidence(event_log_dir: Path, application_id: str) -> dict[str, An
     if log.state is LogState.INCOMPLETE:
         evidence["problem"] = "the event log has no end: the driver did not finish its work"
     return evidence
+
+
+def _log_of(folder: Path, application_id: str, wait_s: float) -> ApplicationLog | None:
+    from tuner.spark.eventlog import LogState, find_log, read_log
+
+    deadline = time.monotonic() + wait_s
+    while True:
+        path = find_log(folder, application_id)
+        log = None if path is None else read_log(path)
+        whole = log is not None and log.state not in (LogState.NOT_READY, LogState.INCOMPLETE)
+        if whole or time.monotonic() >= deadline:
+            return log
+        time.sleep(_LOOK_S)
 
 
 def run_profile(event_log_dir: Path, application_id: str) -> RunProfile | None:

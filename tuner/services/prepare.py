@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +19,8 @@ from tuner.services.trial import Program, environment_for
 from tuner.services.tune import TuneSubject
 from tuner.settings import Settings
 from tuner.spark.conf import submit_defaults
-from tuner.spark.launcher import SparkInstallation, find_spark
+from tuner.spark.launcher import SparkInstallation, find_spark, spark_version
 from tuner.spark.params import (
-    NEWEST,
     ParamSpec,
     SparkVersion,
     Value,
@@ -38,7 +36,6 @@ from tuner.yarn.locate import Target, locate
 _INSTANCES = "spark.executor.instances"
 _OVERHEAD = "spark.executor.memoryOverhead"
 _DYNAMIC = "spark.dynamicAllocation.enabled"
-_CORE_JAR = re.compile(r"spark-core_[\d.]+-(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True)
@@ -74,13 +71,6 @@ def survey(settings: Settings, environ: Mapping[str, str], properties_file: Path
     client.info()
     defaults = submit_defaults(run_environ, properties_file)
     return Surroundings(target, client, spark, run_environ, defaults, spark_version(spark))
-
-
-def spark_version(spark: SparkInstallation) -> SparkVersion:
-    """Major and minor version, by the name of the core jar; the newest known where there is none to see."""
-    home = spark.home or spark.spark_submit.resolve().parent.parent
-    matches = (_CORE_JAR.match(path.name) for path in sorted((home / "jars").glob("spark-core_*.jar")))
-    return next(((int(m.group(1)), int(m.group(2))) for m in matches if m), NEWEST)
 
 
 def subject_of(surroundings: Surroundings, program: Program, pins: Mapping[str, str]) -> TuneSubject:

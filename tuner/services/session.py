@@ -21,6 +21,7 @@ from tuner.services.tune import Progress, TuneRequest, TuneResult, TuneSubject, 
 from tuner.settings import Settings
 from tuner.spark.conf import mask_arguments, write_properties_file
 from tuner.spark.identity import arguments_shape, job_key, program_name
+from tuner.spark.redaction import printable
 from tuner.store import Job, NewJob, Store, open_store
 
 _REMOTE = ("hdfs:", "s3:", "s3a:", "gs:", "abfs:", "abfss:", "http:", "https:", "local:", "viewfs:")
@@ -144,18 +145,19 @@ def _program(order: TuneOrder, surroundings: Surroundings) -> Program:
 
 def _job(store: Store, order: TuneOrder, program: Program) -> Job:
     arguments = mask_arguments(program.arguments)
+    name = printable(order.name) if order.name else None
     job = store.jobs.get_or_create(
         NewJob(
             key=job_key(program.path, program.main_class, arguments, program.queue),
-            name=order.name or program_name(program.path),
-            program=program.path,
+            name=name or program_name(program.path),
+            program=printable(program.path),
             main_class=program.main_class,
             arguments_shape=arguments_shape(arguments),
             queue=program.queue,
         ),
         now=time.time(),
     )
-    return store.jobs.rename(job.id, order.name) if order.name and order.name != job.name else job
+    return store.jobs.rename(job.id, name) if name and name != job.name else job
 
 
 def _runner(

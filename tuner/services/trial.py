@@ -13,10 +13,10 @@ from typing import Any
 
 from tuner.search.objective import Observation, TrialState
 from tuner.services.application import Finished, Submission, run_application
-from tuner.services.evidence import event_log_evidence
+from tuner.services.evidence import LOG_WAIT_S, event_log_evidence
 from tuner.services.load import read_load
 from tuner.settings import Settings
-from tuner.spark.launcher import SparkInstallation
+from tuner.spark.launcher import SparkInstallation, with_utf8
 from tuner.store import NewRun, Run, RunKind, RunOutcome, RunState, Store
 from tuner.units import gib_seconds
 from tuner.yarn.client import ResourceManagerClient
@@ -180,7 +180,8 @@ class TrialRunner:
         folder = _output_folder(self.output_dir, run_id)
         folder.mkdir(parents=True)
         try:
-            submission = Submission(self.command(conf, tag), self.environ, tag, folder, cap_s)
+            command = self.command(conf, tag)
+            submission = Submission(command, with_utf8(self.environ, command), tag, folder, cap_s)
             return run_application(submission, self.client, lost_after_s=LOST_AFTER_S, on_application=noted)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -198,7 +199,8 @@ class TrialRunner:
         application = finished.application
         evidence: Mapping[str, Any] = {}
         if application is not None and self.event_log_dir is not None:
-            evidence = event_log_evidence(self.event_log_dir, application.id)
+            wait_s = LOG_WAIT_S if state is TrialState.SUCCEEDED else 0.0
+            evidence = event_log_evidence(self.event_log_dir, application.id, wait_s=wait_s)
         if state is TrialState.SUCCEEDED:
             self.checksums = self.checksums or finished.checksums
             if finished.checksums != self.checksums:

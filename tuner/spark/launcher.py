@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,8 +16,10 @@ from pathlib import Path
 
 from tuner.errors import MissingToolError
 from tuner.spark.failure_line import telling_line
+from tuner.spark.params import NEWEST, SparkVersion
 
 _TERM_GRACE_S = 10.0
+_CORE_JAR = re.compile(r"spark-core_[\d.]+-(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,25 @@ class SparkInstallation:
     spark_submit: Path
     home: Path | None
     python: str | None
+
+
+def with_utf8(environ: Mapping[str, str], tokens: Sequence[str]) -> dict[str, str]:
+    """The environment in which spark-submit can read a command line.
+
+    In the C locale a JVM takes every byte that is not ASCII for a question mark, and finds no file of such a name.
+    """
+    result = dict(environ)
+    locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
+    if locale in ("C", "POSIX") and not all(token.isascii() for token in tokens):
+        result["LC_ALL"] = "C.UTF-8"
+    return result
+
+
+def spark_version(spark: SparkInstallation) -> SparkVersion:
+    """Major and minor version, by the name of the core jar; the newest known where there is none to see."""
+    home = spark.home or spark.spark_submit.resolve().parent.parent
+    matches = (_CORE_JAR.match(path.name) for path in sorted((home / "jars").glob("spark-core_*.jar")))
+    return next(((int(m.group(1)), int(m.group(2))) for m in matches if m), NEWEST)
 
 
 def find_spark(environ: Mapping[str, str]) -> SparkInstallation:

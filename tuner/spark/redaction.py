@@ -33,14 +33,27 @@ def redaction_pattern(conf: Mapping[str, str]) -> re.Pattern[str]:
         return re.compile("")
 
 
+def printable(text: str) -> str:
+    r"""A text of a command line as it can be stored and shown: bytes that are no UTF-8 as ``\xf6``.
+
+    Python keeps such bytes as halves of characters, which go to other programs as they came, and nowhere else.
+    """
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def mask_conf(conf: Mapping[str, str]) -> dict[str, str]:
-    """The same configuration with the values of secrets hidden."""
+    """The same configuration with the values of secrets hidden, every text :func:`printable`."""
     pattern = redaction_pattern(conf)
-    return {name: REDACTED if pattern.search(name) or pattern.search(value) else value for name, value in conf.items()}
+    return {
+        printable(name): REDACTED if pattern.search(name) or pattern.search(value) else printable(value)
+        for name, value in conf.items()
+    }
 
 
 def mask_arguments(tokens: Sequence[str], conf: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """A command line with secrets hidden: ``key=value`` with a telling key, and what follows a telling option.
+
+    What is left is :func:`printable`.
 
     A guess, as nobody knows what an application's arguments mean; so it hides rather too much.
 
@@ -68,4 +81,4 @@ def mask_arguments(tokens: Sequence[str], conf: Mapping[str, str] | None = None)
             hide_next = True
         else:
             shown.append(REDACTED)
-    return tuple(shown)
+    return tuple(printable(token) for token in shown)

@@ -15,6 +15,7 @@ from sqlalchemy import event
 
 from tuner.errors import StoreError
 from tuner.store.failures import VARIABLE, masked, readable_failures, where
+from tuner.store.sqlite_file import is_read_only, read_only_uri
 
 BUSY_TIMEOUT_S = 30
 """How long a writer waits for another one before it says that the store is locked."""
@@ -75,6 +76,12 @@ class Database:
     def masked_url(self) -> str:
         """The URL without its password."""
         return masked(self.url)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it is a file that this process may not write; what it holds can be read all the same."""
+        path = self.sqlite_path
+        return path is not None and is_read_only(path)
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -154,6 +161,7 @@ def connect(text: str) -> Database:
             "pip install 'yarntune[postgres]'",
         ) from error
     if sqlite:
+        event.listen(engine, "do_connect", _open_read_only)
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     else:
@@ -226,6 +234,14 @@ def _advisory_lock(database: Database) -> Iterator[None]:
 def _to_json(value: Any) -> str:
     # NaN is not JSON: PostgreSQL refuses it, and so does every other reader than Python.
     return json.dumps(value, allow_nan=False)
+
+
+def _open_read_only(_dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]) -> None:
+    """Leaves the connecting to SQLAlchemy, for a file that may only be read in another mode."""
+    path = Path(arguments[0])
+    if is_read_only(path):
+        arguments[0] = read_only_uri(path)
+        options["uri"] = True
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

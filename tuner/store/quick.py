@@ -15,7 +15,8 @@ from tuner.errors import StoreError
 QUICK_TIMEOUT_S = 2
 """How long a submission waits for the store: to connect, and for a lock."""
 
-_SELECT = "SELECT document FROM yarntune_advice WHERE job_key = "
+_TABLE = "yarntune_advice"
+_SELECT = f"SELECT document FROM {_TABLE} WHERE job_key = "  # noqa: S608
 _SQLITE = "sqlite:///"
 
 
@@ -40,16 +41,22 @@ def read_advice(database_url: str, job_key: str) -> dict[str, Any] | None:
 def _from_sqlite(path: str, job_key: str) -> dict[str, Any] | None:
     from pathlib import Path
 
+    from tuner.store.sqlite_file import is_read_only, read_only_uri
+
     file = Path(path).expanduser().absolute()
     if not file.exists():
         return None
+    uri = read_only_uri(file) if is_read_only(file) else f"file:{quote(str(file))}?mode=ro"
     try:
-        connection = sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, timeout=QUICK_TIMEOUT_S)
+        connection = sqlite3.connect(uri, uri=True, timeout=QUICK_TIMEOUT_S)
         try:
             row = connection.execute(f"{_SELECT}?", (job_key,)).fetchone()
         finally:
             connection.close()
     except sqlite3.Error as error:
+        if str(error) == f"no such table: {_TABLE}":
+            # Another process is just making the store.
+            return None
         raise StoreError(f"the store {file} cannot be read: {error}") from error
     return None if row is None else _document(row[0])
 
@@ -65,6 +72,8 @@ def _from_postgresql(database_url: str, job_key: str) -> dict[str, Any] | None:
             url, connect_timeout=QUICK_TIMEOUT_S, options=f"-c statement_timeout={QUICK_TIMEOUT_S}s"
         ) as connection:
             row = connection.execute(f"{_SELECT}%s", (job_key,)).fetchone()
+    except psycopg.errors.UndefinedTable:
+        return None
     except psycopg.Error as error:
         # The message of libpq names host and user, never the password.
         raise StoreError(f"the store cannot be read: {str(error).splitlines()[0]}") from error

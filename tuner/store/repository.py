@@ -60,6 +60,11 @@ class Store:
         """Where the store is, without its password."""
         return self._database.masked_url
 
+    @property
+    def read_only(self) -> bool:
+        """Whether it is a file that this process may not write."""
+        return self._database.read_only
+
     def sweep(self, *, now: float, stale_after_s: float = STALE_AFTER_S) -> Swept:
         """Marks as LOST and INTERRUPTED what processes that are gone have left RUNNING.
 

@@ -105,7 +105,9 @@ class StudyRepository:
         with self._database.read() as connection:
             running = [from_row(Study, row) for row in connection.execute(query)]
         gone = [each for each in running if _is_gone(each, now - stale_after_s)]
-        marked = []
+        marked: builtins.list[int] = []
+        if not gone:
+            return ()
         with self._database.write() as connection:
             for each in gone:
                 # Another process may have swept and resumed it since it was read: then its owner is another.

@@ -11,11 +11,12 @@ from tuner.model.limits import ClusterLimits
 from tuner.model.load import Load
 from tuner.search.reserve import SIZES
 from tuner.spark.argv import Rewrite, SubmitArguments, rewrite
-from tuner.spark.checks import find_problems
+from tuner.spark.checks import Problem, find_problems
 from tuner.spark.conf import EffectiveConf
 from tuner.spark.identity import arguments_shape, job_key, named_job_key, program_name
 from tuner.spark.names import canonical_name
-from tuner.spark.redaction import mask_arguments
+from tuner.spark.params import NEWEST, SparkVersion
+from tuner.spark.redaction import mask_arguments, printable
 from tuner.submit.order import Mode, SubmitOrder
 
 _DYNAMIC = "spark.dynamicAllocation.enabled"
@@ -75,7 +76,7 @@ def subject_of(order: SubmitOrder, arguments: SubmitArguments, conf: EffectiveCo
     if not values.get("spark.master", "").startswith("yarn"):
         return None
     masked = mask_arguments(arguments.application_args, values)
-    queue = values.get("spark.yarn.queue", "default")
+    queue = printable(values.get("spark.yarn.queue", "default"))
     main_class = arguments.value("--class")
     program = arguments.application
     key = named_job_key(order.job) if order.job else job_key(program, main_class, masked, queue)
@@ -83,8 +84,8 @@ def subject_of(order: SubmitOrder, arguments: SubmitArguments, conf: EffectiveCo
         arguments=arguments,
         conf=conf,
         key=key,
-        name=order.job or program_name(program),
-        program=program,
+        name=printable(order.job) if order.job else program_name(program),
+        program=printable(program),
         main_class=main_class,
         masked_arguments=masked,
         queue=queue,
@@ -93,11 +94,29 @@ def subject_of(order: SubmitOrder, arguments: SubmitArguments, conf: EffectiveCo
     )
 
 
-def decide(subject: Subject, order: SubmitOrder, advice: Advice | None, load: Load | None) -> Decision:
+def decide(
+    subject: Subject, order: SubmitOrder, advice: Advice | None, load: Load | None, version: SparkVersion = NEWEST
+) -> Decision:
     """Chooses, and puts the choice into the command line.
 
-    Nothing that the user set explicitly is touched: on the command line, in a properties file, or by a pin.
+    Nothing that the user set explicitly is touched: on the command line, in a properties file, or by a pin. Where Spark
+    is not going to start with what is submitted, a line says why.
+
+    Args:
+        subject: the job.
+        order: what the wrapper was told.
+        advice: what is known; None for nothing.
+        load: of now; None where the cluster does not say.
+        version: of the Spark that is started.
     """
+    decision = _decide(subject, order, advice, load, version)
+    submitted = {**subject.conf.canonical(), **decision.applied}
+    return replace(decision, lines=(*decision.lines, *(_warning(each) for each in find_problems(submitted, version))))
+
+
+def _decide(
+    subject: Subject, order: SubmitOrder, advice: Advice | None, load: Load | None, version: SparkVersion
+) -> Decision:
     own = unchanged(subject, order)
     if advice is None:
         return replace(own, lines=(f"job {subject.name}: nothing known yet",))
@@ -106,7 +125,7 @@ def decide(subject: Subject, order: SubmitOrder, advice: Advice | None, load: Lo
         why = advice.warning or "its own configuration is the best one known"
         return replace(own, lines=(f"job {subject.name}: {why}",))
     put = rewrite(own.arguments, _left_free(choice, subject, order), pinned=subject.conf.explicit() | _names(order))
-    problem = _problem(put, subject, own, advice)
+    problem = _problem(put, subject, own, advice, version)
     if problem:
         return replace(own, lines=(f"job {subject.name}: unchanged, since {problem}",))
     lines = _lines(subject, advice, choice, put, load, order.mode)
@@ -152,18 +171,22 @@ def _left_free(choice: Choice, subject: Subject, order: SubmitOrder) -> dict[str
     return changes
 
 
-def _problem(put: Rewrite, subject: Subject, own: Decision, advice: Advice) -> str:
+def _warning(problem: Problem) -> str:
+    return f"Spark will not start with this: {problem.message}" + (f"; {problem.hint}" if problem.hint else "")
+
+
+def _problem(put: Rewrite, subject: Subject, own: Decision, advice: Advice, version: SparkVersion) -> str:
     """Why the changed command line must not be submitted; empty where nothing speaks against it."""
     before = {**subject.conf.canonical(), **own.applied}
     after = {**before, **put.applied}
-    known = {problem.message for problem in find_problems(before)}
-    for problem in find_problems(after):
+    known = {problem.message for problem in find_problems(before, version)}
+    for problem in find_problems(after, version):
         if problem.message not in known:
             return problem.message
     if advice.limits is None:
         return ""
     limits = ClusterLimits(**advice.limits)
-    held = reservation(after, limits, python=subject.python, cluster_mode=subject.cluster_mode)
+    held = reservation(after, limits, python=subject.python, cluster_mode=subject.cluster_mode, version=version)
     return held.reason if isinstance(held, Refusal) else ""
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tuner.errors import ClusterError, YarntuneError
-from tuner.services.evidence import event_log_evidence
+from tuner.services.evidence import LOG_WAIT_S, event_log_evidence
 from tuner.services.load import read_load
 from tuner.settings import Settings
 from tuner.spark.failure_line import cause_of
@@ -132,7 +132,10 @@ class Recorder:
 
     def _evidence(self, application: Application) -> dict[str, Any]:
         folder = self.target.event_log_dir
-        return {} if folder is None else event_log_evidence(folder, application.id)
+        if folder is None:
+            return {}
+        wait_s = LOG_WAIT_S if application.final_status == "SUCCEEDED" else 0.0
+        return event_log_evidence(folder, application.id, wait_s=wait_s)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from tuner.errors import InputError, YarntuneError
+from tuner.spark.launcher import with_utf8
 from tuner.submit.order import Mode, SubmitOrder
 from tuner.submit.process import end_as, run_in_place
 from tuner.submit.program import Found, find_program, guarded
@@ -62,17 +63,22 @@ def submit(order: SubmitOrder, environ: Mapping[str, str]) -> int:
     prepared = Prepared(order.tokens)
     if order.mode is not Mode.OFF and not found.called_back:
         prepared = _within(PREPARE_TIMEOUT_S, order, found, child_environ)
+        child_environ = with_utf8(child_environ, prepared.tokens)
     recorder = _start_recorder(prepared.record) if prepared.record is not None else None
+    found_to_kill: list[bool] = []
     try:
         status = run_in_place(
             (str(found.spark.spark_submit), *prepared.tokens),
             guarded(found, prepared.tokens, child_environ),
-            lambda _: _kill(prepared, child_environ),
+            lambda _: found_to_kill.append(_kill(prepared, child_environ)),
         )
     except OSError as error:
         _tell_recorder(recorder, 127)
         say(f"{found.spark.spark_submit} cannot be started: {error.strerror}")
         return 127
+    if found_to_kill == [False]:
+        # It may have been on its way to the ResourceManager; now that spark-submit has ended no other can come.
+        _kill(prepared, child_environ)
     _tell_recorder(recorder, status)
     return end_as(status)
 
@@ -127,6 +133,7 @@ def _prepare(order: SubmitOrder, found: Found, environ: dict[str, str], lines: l
     from tuner.settings import Settings
     from tuner.spark.argv import parse
     from tuner.spark.conf import resolve
+    from tuner.spark.launcher import spark_version
     from tuner.submit.decision import decide, subject_of, tagged, unchanged
 
     arguments = parse(order.tokens)
@@ -142,7 +149,7 @@ def _prepare(order: SubmitOrder, found: Found, environ: dict[str, str], lines: l
     try:
         advice = _advice(settings, subject)
         load = _load(settings, environ, subject) if advice is not None and advice.candidates else None
-        decision = decide(subject, order, advice, load)
+        decision = decide(subject, order, advice, load, spark_version(found.spark))
         lines.extend(decision.lines)
     except (YarntuneError, KeyError, TypeError, ValueError) as error:
         # The tag is put in all the same: by it the application is found if it has to be killed.
@@ -255,10 +262,14 @@ def _send(pipe: IO[bytes] | None, document: Mapping[str, Any]) -> None:
         return
 
 
-def _kill(prepared: Prepared, environ: Mapping[str, str]) -> None:
-    """Kills a driver that runs on the cluster: ending spark-submit alone would leave it there, to be run twice."""
+def _kill(prepared: Prepared, environ: Mapping[str, str]) -> bool:
+    """Kills a driver that runs on the cluster: ending spark-submit alone would leave it there, to be run twice.
+
+    Returns:
+        False where no application was found, and one might come yet.
+    """
     if not prepared.cluster_mode or not prepared.tag:
-        return
+        return True
     from tuner.settings import Settings
     from tuner.yarn.client import ResourceManagerClient
     from tuner.yarn.locate import locate
@@ -267,11 +278,14 @@ def _kill(prepared: Prepared, environ: Mapping[str, str]) -> None:
     try:
         settings = Settings.from_environment(environ)
         with ResourceManagerClient.of(locate(settings, environ), settings) as client:
-            for application in client.applications(states=ACTIVE_STATES, tags=[prepared.tag]):
+            found = client.applications(states=ACTIVE_STATES, tags=[prepared.tag])
+            for application in found:
                 say(f"kills {application.id}")
                 client.kill(application.id, KILL_TIMEOUT_S)
     except YarntuneError as error:
         say(f"the application may still run on the cluster: {error.message}")
+        return True
+    return bool(found)
 
 
 def main() -> None:

@@ -107,8 +107,10 @@ def _is_up(running: RunningCluster) -> bool:
 
 
 def _start_once(launch: _Launch) -> RunningCluster:
+    # A leveldb store keeps what it was first given: a bad queue file in it would be in the way of every next start.
+    new_store = launch.spec.queues is not None or not launch.layout.store.exists()
     _write_files(launch)
-    with _ended_on_failure(launch.layout):
+    with _ended_on_failure(launch.layout, remove_store=new_store):
         records = _spawn_all(launch)
         running = RunningCluster(
             spec=launch.spec,
@@ -126,11 +128,13 @@ def _start_once(launch: _Launch) -> RunningCluster:
 
 
 @contextlib.contextmanager
-def _ended_on_failure(layout: Layout) -> Iterator[None]:
+def _ended_on_failure(layout: Layout, *, remove_store: bool) -> Iterator[None]:
     try:
         yield
     except BaseException:
         _end_all(layout, None)
+        if remove_store:
+            shutil.rmtree(layout.store, ignore_errors=True)
         raise
 
 

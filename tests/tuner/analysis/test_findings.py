@@ -512,6 +512,7 @@ def test_two_values_for_one_property_are_a_fault_of_ours(tmp_path: Path) -> None
 
 
 def test_what_spark_would_refuse_is_left_out(tmp_path: Path) -> None:
+    """G1-08: dynamic allocation is advised only where shuffle files outlive their executor."""
     facts = quiet().end().analyze(tmp_path).case.facts
     change = Change("spark.dynamicAllocation.enabled", "true", None, False, "because")
     tracking = Change("spark.dynamicAllocation.shuffleTracking.enabled", "false", None, False, "because")

@@ -53,6 +53,7 @@ def test_zstd_log_cut_at_any_byte(tmp_path: Path, cut: int) -> None:
 
 
 def test_cut_mid_line_estimates_the_end(tmp_path: Path) -> None:
+    """G3-01."""
     log = read_bytes(tmp_path, b"".join(LINES[:9]) + LINES[9][:40])
     assert log.state is LogState.INCOMPLETE
     assert log.totals.tasks == 5
@@ -61,6 +62,7 @@ def test_cut_mid_line_estimates_the_end(tmp_path: Path) -> None:
 
 
 def test_bad_line_in_the_middle_is_damage_and_the_rest_counts(tmp_path: Path) -> None:
+    """G3-01: only a last line may be half a line."""
     log = read_bytes(tmp_path, b"".join([*LINES[:5], LINES[5][:50] + b"\n", *LINES[6:]]))
     assert log.state is LogState.DAMAGED
     assert log.bad_lines == 1
@@ -127,6 +129,7 @@ def test_blank_lines_and_line_ends_of_windows(tmp_path: Path) -> None:
 
 
 def test_clock_ahead_never_gives_negative_driver_time(tmp_path: Path) -> None:
+    """G3-07."""
     log = read_bytes(tmp_path, text(*EVENTS[:-1], task(5, launch=0, finish=60_000), end(10_000)))
     assert log.driver_s == 0.0
     assert any("longer than the application's" in sentence for sentence in log.losses)

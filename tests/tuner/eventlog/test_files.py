@@ -23,6 +23,7 @@ def rolling(folder: Path, names: list[str]) -> Path:
 
 
 def test_order_is_that_of_numbers(tmp_path: Path) -> None:
+    """G3-03: 10 comes after 9."""
     numbers = [1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9]
     folder = rolling(tmp_path / f"eventlog_v2_{APP}", [f"events_{number}_{APP}.zstd" for number in numbers])
     files = log_files(folder)
@@ -46,6 +47,7 @@ def test_the_last_compact_file_stands_for_all_before_it(tmp_path: Path) -> None:
 
 
 def test_hidden_files_are_passed_over(tmp_path: Path) -> None:
+    """G3-03."""
     names = [f".events_1_{APP}.crc", f"events_1_{APP}", f"appstatus_{APP}", ".DS_Store"]
     files = log_files(rolling(tmp_path / f"eventlog_v2_{APP}", names))
     assert [part.name for part in files.parts] == [f"events_1_{APP}"]

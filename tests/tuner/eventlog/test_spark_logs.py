@@ -80,6 +80,7 @@ def test_old_names_of_properties_stay_and_are_found(plain: ApplicationLog) -> No
 
 
 def test_rolled_files_are_read_by_number(spark_logs: Path, tmp_path: Path) -> None:
+    """G3-03 and G3-04: as Spark 4 writes by itself, zstd in rolled files."""
     folder = only_log(spark_logs / "rolling")
     assert folder.name.startswith("eventlog_v2_")
     files = sorted(folder.glob("events_*"))
@@ -113,6 +114,7 @@ def test_cut_rolled_file_keeps_the_rest(spark_logs: Path, tmp_path: Path) -> Non
 
 
 def test_killed_driver(spark_logs: Path) -> None:
+    """G3-01."""
     folder = only_log(spark_logs / "killed")
     assert list(folder.glob("appstatus_*.inprogress"))
     log = read_log(folder)
@@ -125,6 +127,7 @@ def test_killed_driver(spark_logs: Path) -> None:
 
 
 def test_only_the_status_file_is_not_ready(tmp_path: Path) -> None:
+    """G3-03."""
     folder = tmp_path / "eventlog_v2_local-1"
     folder.mkdir()
     (folder / "appstatus_local-1.inprogress").touch()

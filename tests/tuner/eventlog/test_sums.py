@@ -176,6 +176,7 @@ def test_peaks(tmp_path: Path) -> None:
 
 
 def test_peak_of_execution_memory_only_among_accumulables(tmp_path: Path) -> None:
+    """G3-09."""
     with_peak = task(0, **{"Peak Execution Memory": 0})
     with_peak["Task Info"]["Accumulables"] = [
         {"ID": 1, "Name": "internal.metrics.peakExecutionMemory", "Update": 4096, "Value": 99999}

@@ -55,7 +55,10 @@ ALL_PARTS = {
 
 
 class TestExecutorRequest:
+    """G1-03: heap, overhead, off-heap memory where it is enabled, PySpark's where it is a Python application."""
+
     def test_python_application_has_all_four_parts(self) -> None:
+        assert executor_request(ALL_PARTS, python=True).memory_mib == 14336
         assert executor_request(ALL_PARTS, python=True).memory_mib == 10240 + 1024 + 2048 + 1024
 
     def test_jvm_application_gets_no_pyspark_memory(self) -> None:
@@ -87,6 +90,10 @@ class TestExecutorRequest:
 
 class TestGrant:
     def test_an_am_of_777_mib_costs_two_minimum_allocations(self) -> None:
+        """G1-05: 1161 MiB are granted as 2048, and it is the grant that a reservation counts."""
+        held = reservation({"spark.yarn.am.memory": "777m"}, limits(), python=False, cluster_mode=False, executors=1)
+        assert isinstance(held, Reservation)
+        assert held.memory_mib == 2048 + 2048
         asked = am_request({"spark.yarn.am.memory": "777m"}, cluster_mode=False)
         granted = grant(asked, limits())
         assert asked.memory_mib == 777 + 384
@@ -232,6 +239,7 @@ def test_largest_heap_is_the_largest(container_mib: int, factor: float, minimum_
 
 
 def test_unified_memory() -> None:
+    """G1-20: what is left of a heap for execution and storage."""
     assert unified_memory_mib(1024, 0.75) == 543
     assert unified_memory_mib(1024, 0.6) == pytest.approx(434.4)
     assert unified_memory_mib(200, 0.6) == 0

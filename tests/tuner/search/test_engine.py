@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import optuna
 import pytest
 
-from tests.tuner.search.simulated import MEMORY, SimulatedJob, space
+from tests.tuner.search.simulated import LIMITS, MEMORY, SimulatedJob, space
 from tuner.search.engine import LEAST_TRIALS, Ask, SearchEngine, Stop
-from tuner.search.objective import TrialState, best_of, summarise
+from tuner.search.objective import Observation, TrialState, best_of, summarise
+from tuner.search.space import Dimension, SearchSpace
 from tuner.search.start import start_proposals
+from tuner.spark.params import ParamSpec
 
 SPACE = space()
 DEFAULT = SPACE.render(SPACE.point_of({}))
@@ -155,3 +160,78 @@ def test_what_is_run_fills_its_containers(url: str) -> None:
                 for name in ("spark.executor.memory", "spark.executor.memoryOverhead")
             )
             assert (heap + overhead) % MEMORY.limits.increment_mib == 0
+
+
+# --------------------------------------------------------- what Optuna by itself does otherwise
+
+
+def trial_states(url: str) -> list[str]:
+    study = optuna.load_study(study_name="study", storage=url)
+    return [trial.state.name for trial in study.get_trials(deepcopy=False)]
+
+
+CHOICES = (("64", "128"), ("64", "128", "256"))
+
+
+def test_a_study_whose_choices_have_changed_needs_another_name(url: str) -> None:
+    """G3-13: [64, 128] and then [64, 128, 256] in a study of one name is refused, so the name has the space's hash."""
+    spec = ParamSpec("spark.x", "choice", "sql", "64", "a choice", "none", choices=("64", "128"))
+    spaces = [SearchSpace((Dimension.on(replace(spec, choices=choices), LIMITS, "64"),)) for choices in CHOICES]
+    study = optuna.create_study(storage=url, study_name="one name")
+    study.tell(study.ask(spaces[0].distributions()), 1.0)
+    with pytest.raises(ValueError, match="does not support dynamic value space"):
+        study.ask(spaces[1].distributions())
+    assert spaces[0].hash != spaces[1].hash
+    for searched in spaces:
+        engine = SearchEngine(searched, MEMORY, 0.05, 1)
+        engine.open(url, f"yarntune-1-{searched.hash}", contextlib.nullcontext())
+        try:
+            engine.record(Observation({"spark.x": searched.dimensions[0].choices[-1]}, TrialState.SUCCEEDED, 9, 1, 9))
+            assert isinstance(engine.ask(), Ask)
+        finally:
+            engine.close()
+
+
+def test_what_fails_is_told_as_a_bad_value_and_never_tried_again(url: str) -> None:
+    """G3-15: five choices of 0, 1 and 9 that fail where their sum is 9 or more, as 211 of 243 do."""
+    spec = ParamSpec("spark.x", "choice", "sql", "0", "a choice", "none", choices=("0", "1", "9"))
+    dimensions = tuple(Dimension.on(replace(spec, name=f"spark.x{i}"), LIMITS, "0") for i in range(5))
+    engine = SearchEngine(SearchSpace(dimensions), MEMORY, 0.05, 1)
+    engine.open(url, "study", contextlib.nullcontext())
+    try:
+        engine.record(Observation({f"spark.x{i}": "0" for i in range(5)}, TrialState.SUCCEEDED, 60.0, 1.0, 100.0))
+        for _ in range(30):
+            ask = engine.ask()
+            assert isinstance(ask, Ask)
+            total = sum(int(value) for value in ask.configuration.values())
+            state = TrialState.FAILED if total >= 9 else TrialState.SUCCEEDED
+            engine.tell(ask.number, Observation(dict(ask.configuration), state, 60.0 - total, 1.0, 100.0 - total))
+        observations = engine.observations()
+    finally:
+        engine.close()
+    assert len({o.key for o in observations}) == len(observations) == 31
+    failed = sum(o.state is TrialState.FAILED for o in observations)
+    assert failed
+    assert set(trial_states(url)) == {"COMPLETE"}, "a trial that FAILED has no value, and Optuna would learn nothing"
+    values = [trial.value for trial in optuna.load_study(study_name="study", storage=url).trials]
+    assert sum(value is not None and value > math.log(3.9 * 100.0) for value in values) == failed
+
+
+def test_a_late_answer_of_a_process_that_was_taken_for_dead_is_not_lost(url: str) -> None:
+    """G3-17: an ask without an answer stays RUNNING for ever; one that was swept refuses the answer."""
+    job = SimulatedJob(noise=0.0, seed=0)
+    with opened(url) as slow:
+        slow.record(job.run(DEFAULT))
+        late = slow.ask()
+        assert isinstance(late, Ask)
+        assert trial_states(url) == ["COMPLETE", "RUNNING"]
+        with opened(url) as other:
+            assert trial_states(url) == ["COMPLETE", "FAIL"]
+            assert len(other.observations()) == 1
+            slow.tell(late.number, job.run(late.configuration))
+            assert [o.configuration for o in other.observations()] == [DEFAULT, late.configuration]
+            slow.abandon(late.number)
+            following = other.ask()
+            assert isinstance(following, Ask)
+            assert following.configuration != late.configuration
+    assert trial_states(url)[:3] == ["COMPLETE", "FAIL", "COMPLETE"]

@@ -70,6 +70,7 @@ def test_a_python_drivers_exception_is_more_telling_than_javas(tmp_path: Path) -
 
 
 def test_success_is_the_resource_managers_word_and_not_the_exit_status(tmp_path: Path) -> None:
+    """G1-16: a client whose application was killed ends with 0."""
     killed = application(state="KILLED", finalStatus="KILLED", diagnostics="Application killed by user.\nmore")
     with FakeResourceManager() as fake:
         fake.answers["GET", "/apps"] = Answer(applications(killed))

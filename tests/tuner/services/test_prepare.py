@@ -10,11 +10,11 @@ import pytest
 from tuner.errors import InputError, MissingToolError
 from tuner.model.limits import ClusterLimits
 from tuner.services.limits import read_limits
-from tuner.services.prepare import Surroundings, event_log_settings, local_event_log_dir, spark_version, subject_of
+from tuner.services.prepare import Surroundings, event_log_settings, local_event_log_dir, subject_of
 from tuner.services.trial import Program, environment_for
 from tuner.settings import Settings
 from tuner.spark.identity import arguments_shape, job_key, program_name
-from tuner.spark.launcher import SparkInstallation, find_spark
+from tuner.spark.launcher import SparkInstallation, find_spark, spark_version
 from tuner.spark.params import NEWEST
 from tuner.yarn.auth import SimpleAuth
 from tuner.yarn.client import ResourceManagerClient

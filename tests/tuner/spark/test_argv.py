@@ -29,6 +29,7 @@ class TestParse:
         }
 
     def test_what_follows_the_application_is_its_own(self) -> None:
+        """G1-15."""
         own = ("--conf", "spark.executor.memory=9g", "--executor-memory", "8g", "a b", "--", "x")
         arguments = parse(["--conf", "spark.executor.memory=2g", "app.py", *own])
         assert arguments.application_args == own
@@ -111,6 +112,7 @@ class TestEffective:
         ],
     )
     def test_which_value_wins(self, tokens: list[str], expected: dict[str, str]) -> None:
+        """G1-13."""
         assert effective(parse([*tokens, "app.py"])) == expected
 
 
@@ -130,6 +132,7 @@ class TestRewrite:
             assert result.kept == {"spark.executor.cores": None}
 
     def test_an_old_name_is_a_setting_too(self) -> None:
+        """G1-11."""
         old = parse(["--conf", "spark.yarn.executor.memoryOverhead=777", "app.py"])
         assert rewrite(old, {"spark.executor.memoryOverhead": "1g"}).kept == {"spark.executor.memoryOverhead": "777"}
         pinned = rewrite(
@@ -154,6 +157,7 @@ class TestRewrite:
         ],
     )
     def test_override_is_in_place(self, before: list[str], after: list[str]) -> None:
+        """G1-13: a --conf that is only added loses to the user's flag."""
         result = rewrite(parse([*before, "app.py"]), {"spark.executor.memory": "2g"}, override=True)
         assert result.arguments.render() == (*after, "app.py")
         assert conf_of(result.arguments) == {"spark.executor.memory": "2g"}

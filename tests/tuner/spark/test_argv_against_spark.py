@@ -71,6 +71,7 @@ CASES = [
 
 @pytest.mark.parametrize("head", CASES)
 def test_what_wins_is_what_wins_in_spark(real_submit: RealSubmit, head: list[str]) -> None:
+    """G1-13."""
     tokens = ["--master", "yarn", *head, "app.py"]
     wanted = {"spark.master", *FIELDS.values(), "spark.x"}
     ours = {name: value for name, value in effective(parse(tokens)).items() if name in wanted}
@@ -101,6 +102,16 @@ def test_application_and_arguments_are_where_spark_finds_them(
     assert handed_on[len(handed_on) - len(own) - 1 :] == [arguments.application, *own]
 
 
+def test_of_repeated_lists_of_files_one_is_kept(real_submit: RealSubmit) -> None:
+    """G1-13: without an error."""
+    tokens = ["--master", "yarn", "--files", "a.txt", "--files=b.txt", "--py-files", "a.zip", "--py-files", "b.zip"]
+    real = real_submit.parse([*tokens, "app.py"])
+    ours = parse([*tokens, "app.py"])
+    assert str(real.files()).endswith("/b.txt")
+    assert str(real.pyFiles()).endswith("/b.zip")
+    assert (ours.value("--files"), ours.value("--py-files")) == ("b.txt", "b.zip")
+
+
 REFUSED = [
     ["--nonsense", "app.py"],
     ["--nonsense=3", "app.py"],
@@ -121,6 +132,7 @@ def test_what_spark_refuses_is_refused(real_submit: RealSubmit, tokens: list[str
 
 
 def test_a_real_spark_submit_agrees(tmp_path: Path) -> None:
+    """G1-13 and G1-15, by a process."""
     tokens = ["--master", "yarn", "--executor-memory=6g", "-c", "spark.executor.memory=5g", "--queue", "root.etl"]
     own = ["--conf", "spark.executor.memory=9g", "a b", "--", "x"]
     wanted = {"spark.executor.cores": "3", "spark.executor.memory": "4g", "spark.driver.memory": "700m"}

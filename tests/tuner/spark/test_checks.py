@@ -5,6 +5,7 @@ from py4j.protocol import Py4JJavaError
 
 from tests.tuner.spark.sparkjvm import SparkJvm
 from tuner.spark.checks import find_problems, most_tasks
+from tuner.spark.params import param
 
 DYNAMIC = {"spark.dynamicAllocation.enabled": "true"}
 NO_TRACKING = {**DYNAMIC, "spark.dynamicAllocation.shuffleTracking.enabled": "false"}
@@ -46,6 +47,54 @@ def test_what_does_not_work(conf: dict[str, str], name: str) -> None:
     assert [problem.name for problem in find_problems(conf)] == [name]
 
 
+FRACTIONS = [("63.75g", "write 65280m"), ("8.38g", "write 8581m"), ("0.5k", "whole number of a smaller unit")]
+
+
+@pytest.mark.parametrize(("memory", "hint"), FRACTIONS)
+def test_a_fraction_is_refused_with_the_size_to_write(memory: str, hint: str) -> None:
+    """G1-02: rounded down."""
+    (problem,) = find_problems({"spark.executor.memory": memory})
+    assert "has a fraction, which Spark refuses" in problem.message
+    assert hint in problem.hint
+
+
+def test_spark_refuses_fractions_too(spark_jvm: SparkJvm) -> None:
+    """G1-02."""
+    for memory, _ in FRACTIONS:
+        with pytest.raises(Py4JJavaError) as refused:
+            spark_jvm.jvm.org.apache.spark.network.util.JavaUtils.byteStringAsMb(memory)
+        assert "Fractional values are not supported" in str(refused.value.java_exception.toString())
+        with pytest.raises(Py4JJavaError):
+            spark_jvm.conf({"spark.executor.memory": memory}).get(spark_jvm.entry("spark.executor.memory"))
+
+
+@pytest.mark.parametrize(
+    ("text", "mib"), [("4096", 4096), ("4g", 4096), ("4G", 4096), ("4gb", 4096), (" 4g ", 4096), ("1t", 1048576)]
+)
+def test_sizes_are_read_as_spark_reads_them_and_written_with_a_unit(spark_jvm: SparkJvm, text: str, mib: int) -> None:
+    """G1-01: the entry is declared in MiB, whatever other code makes of a bare number."""
+    spec = param("spark.executor.memory")
+    assert spec.parse(text) == spark_jvm.conf({spec.name: text}).get(spark_jvm.entry(spec.name)) == mib
+    assert spec.format(spec.parse(text)) == f"{mib}m"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("4096", "has no unit"), ("8192", "has no unit"), ("4096k", "is too small"), ("4 g", "is not a size")],
+)
+def test_sizes_with_which_spark_does_not_start(text: str, said: str) -> None:
+    """G1-01."""
+    (problem,) = find_problems({"spark.executor.memory": text})
+    assert said in problem.message
+    assert problem.hint
+
+
+def test_a_heap_below_the_smallest_names_it() -> None:
+    """G1-20."""
+    (problem,) = find_problems({"spark.driver.memory": "400m"})
+    assert "Spark does not start below 450m" in problem.message
+
+
 @pytest.mark.parametrize(
     "conf",
     [
@@ -60,10 +109,12 @@ def test_what_does_not_work(conf: dict[str, str], name: str) -> None:
     ],
 )
 def test_what_works(conf: dict[str, str]) -> None:
+    """G1-08, among others: four ways to keep shuffle files for dynamic allocation."""
     assert find_problems(conf) == ()
 
 
 def test_shuffle_tracking_was_off_before_3_4() -> None:
+    """G1-08: with nothing but dynamic allocation an older Spark does not start."""
     assert find_problems(DYNAMIC, (3, 4)) == ()
     assert [p.name for p in find_problems(DYNAMIC, (3, 3))] == ["spark.dynamicAllocation.enabled"]
 

@@ -15,6 +15,7 @@ from tuner.spark.conf import (
     submit_defaults,
     write_properties_file,
 )
+from tuner.spark.params import read_value
 
 DEFAULTS = "spark.a A\nspark.b B\nspark.d D\nspark.e E\nspark.f foo\nother.key x\n"
 USER = "spark.a=bar\nspark.c=bar\nspark.d=foo\n"
@@ -82,6 +83,7 @@ class TestPrecedence:
         options: list[str],
         expected: dict[str, str],
     ) -> None:
+        """G1-12: beside --properties-file nothing of spark-defaults.conf is left."""
         at = [token.replace("user.conf", str(tmp_path / "user.conf")) for token in options]
         at = [token.replace("x1.conf", str(tmp_path / "x1.conf")) for token in at]
         at = [token.replace("x2.conf", str(tmp_path / "x2.conf")) for token in at]
@@ -106,6 +108,17 @@ class TestPrecedence:
         assert raw["spark.executor.cores"] == real.executorCores() == "5"
         memory = ours.settings["spark.executor.memory"]
         assert (memory.source, memory.where) == (Source.ENVIRONMENT, "SPARK_EXECUTOR_MEMORY")
+
+    def test_a_dropped_default_is_sparks_own_again(self, real_submit: RealSubmit, tmp_path: Path) -> None:
+        """G1-12: 2g became 1g."""
+        (tmp_path / "spark-defaults.conf").write_text("spark.executor.memory 2g\n")
+        (tmp_path / "user.conf").write_text("spark.c=bar\n")
+        environ = {"SPARK_CONF_DIR": str(tmp_path)}
+        tokens = ["--properties-file", str(tmp_path / "user.conf")]
+        ours = resolve(parse([*tokens, "app.py"]), environ).canonical()
+        assert real_submit.parse([*tokens, "--master", "yarn", "app.py"], environ).executorMemory() is None
+        assert read_value(ours, "spark.executor.memory") == 1024
+        assert read_value(resolve(parse(["app.py"]), environ).canonical(), "spark.executor.memory") == 2048
 
     def test_a_dropped_defaults_file_is_said(self, tmp_path: Path, environ: dict[str, str]) -> None:
         own = str(tmp_path / "user.conf")
@@ -132,6 +145,7 @@ class TestExplicit:
         }
 
     def test_old_names(self) -> None:
+        """G1-11."""
         conf = resolve(parse(["--conf", "spark.yarn.executor.memoryOverhead=777", "app.py"]), {})
         assert conf.raw() == {"spark.yarn.executor.memoryOverhead": "777"}
         assert conf.canonical() == {"spark.executor.memoryOverhead": "777"}

@@ -109,12 +109,15 @@ DYNAMIC = {"spark.dynamicAllocation.enabled": "true"}
     ],
 )
 def test_initial_executors_are_sparks(spark_jvm: SparkJvm, settings: dict[str, str], expected: int) -> None:
+    """G1-09: with dynamic allocation spark.executor.instances is one of three numbers, and the largest counts."""
     backend = spark_jvm.scala_object("org.apache.spark.scheduler.cluster.SchedulerBackendUtils")
     real = backend.getInitialTargetExecutorNumber(spark_jvm.conf({"spark.master": "yarn", **settings}), 2)
     assert initial_executors(settings) == real == expected
 
 
 def test_smallest_heap_is_sparks(spark_jvm: SparkJvm) -> None:
+    """G1-20: 471859200 bytes."""
+    assert MIN_HEAP_MIB * 1024**2 == 471859200
     manager = spark_jvm.scala_object("org.apache.spark.memory.UnifiedMemoryManager")
     reserved = spark_jvm.field(manager, "RESERVED_SYSTEM_MEMORY_BYTES")
     assert int(reserved * 1.5) == MIN_HEAP_MIB * 1024**2

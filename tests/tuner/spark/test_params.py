@@ -184,6 +184,8 @@ def test_has_effect_follows_what_a_property_depends_on() -> None:
 
 
 class TestOldNames:
+    """G1-11."""
+
     OLD = "spark.yarn.executor.memoryOverhead"
     NEW = "spark.executor.memoryOverhead"
 

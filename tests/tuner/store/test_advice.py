@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -42,3 +43,10 @@ def test_a_store_that_cannot_be_read_is_said_to_be_so(tmp_path: Path) -> None:
 def test_the_quick_reader_does_not_load_sqlalchemy() -> None:
     code = "import sys, tuner.store.quick; print('sqlalchemy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_a_store_that_is_just_being_made_has_no_advice(tmp_path: Path) -> None:
+    """The file is there before its tables are: the first submissions of many meet it like that."""
+    sqlite3.connect(tmp_path / "store.db").close()
+    (tmp_path / "store.db").touch()
+    assert read_advice(f"sqlite:///{tmp_path / 'store.db'}", "k1") is None

@@ -21,6 +21,7 @@ from tuner.store import NewJob, Store, open_store, schema, schema_status
 from tuner.store import connection as store_connection
 from tuner.store.connection import Database, connect, parse_url
 from tuner.store.failures import masked
+from tuner.store.quick import read_advice
 
 SECRET = "s3cr3t-p4ss"
 
@@ -128,6 +129,42 @@ class TestSqlite:
         assert str(folder) in error.message
         assert "cannot be" in error.message
         assert "let the user that runs yarntune write" in error.hint
+
+    @pytest.mark.parametrize(("folder_mode", "file_mode"), [(0o555, 0o444), (0o555, 0o666), (0o777, 0o444)])
+    def test_a_store_that_may_only_be_read_is_read(self, folder_mode: int, file_mode: int, tmp_path: Path) -> None:
+        """And no trace is left beside it, which would be in its writer's way."""
+        folder = tmp_path / "data"
+        path = folder / "store.db"
+        url = f"sqlite:///{path}"
+        with open_store(settings_for(url)) as store:
+            job = store.jobs.get_or_create(NewJob(key="k1", name="n", program="p"), now=NOW)
+            store.advice.put("k1", {"candidates": []}, now=NOW)
+        before = sorted(folder.iterdir())
+        path.chmod(file_mode)
+        folder.chmod(folder_mode)
+        for parent in [tmp_path, *list(tmp_path.parents)[:2]]:
+            parent.chmod(0o755)
+        with _as_somebody_else():
+            with open_store(settings_for(url)) as store:
+                assert store.read_only
+                assert [summary.job for summary in store.jobs.summaries()] == [job]
+                assert store.sweep(now=NOW).runs == (), "nothing is to be marked"
+            assert schema_status(settings_for(url)).damage == ""
+            assert read_advice(url, "k1") == {"candidates": []}
+            error = _failure_of_writing(url)
+        folder.chmod(0o755)
+        assert sorted(folder.iterdir()) == before
+        assert error.message == f"the store {path} cannot be written"
+
+    def test_what_a_writer_has_not_put_into_the_file_yet_is_read_too(self, path: Path, store: Store) -> None:
+        job = store.jobs.get_or_create(NewJob(key="k1", name="n", program="p"), now=NOW)
+        path.chmod(0o444)
+        for parent in [path.parent, *list(path.parents)[1:3]]:
+            parent.chmod(0o755)
+        for beside in path.parent.glob("store.db-*"):
+            beside.chmod(0o644)
+        with _as_somebody_else(), open_store(settings_for(f"sqlite:///{path}")) as reader:
+            assert [summary.job for summary in reader.jobs.summaries()] == [job]
 
     def test_a_full_disk_keeps_what_was_stored(self, path: Path, store: Store) -> None:
         job = store.jobs.get_or_create(NewJob(key="k1", name="n", program="p"), now=NOW)

@@ -40,7 +40,7 @@ PROCESSES = 20
 
 @pytest.mark.slow
 def test_all_may_open_a_new_store_and_write_at_once(settings: Settings) -> None:
-    """None of twenty sees a half-made schema, a second job of the same key, or "database is locked"."""
+    """G3-18: none of twenty sees a half-made schema, a second job of the same key, or "database is locked"."""
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(PROCESSES)
     processes = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -138,6 +140,48 @@ def test_what_yarn_would_refuse_together_with_the_users_own_is_not_submitted() -
     decision = decided("--executor-memory", "7g", "--conf", "spark.executor.memoryOverhead=2g")
     assert decision.applied == {}
     assert "unchanged, since the container needs 9216 MiB" in decision.lines[0]
+
+
+NO_WAY = ("--conf", "spark.dynamicAllocation.enabled=true")
+UNTRACKED = (*NO_WAY, "--conf", "spark.dynamicAllocation.shuffleTracking.enabled=false")
+
+
+@pytest.mark.parametrize(
+    ("conf", "version", "starts"),
+    [
+        (NO_WAY, (3, 3), False),
+        (NO_WAY, (3, 4), True),
+        (UNTRACKED, (4, 3), False),
+        ((*UNTRACKED, "--conf", "spark.shuffle.service.enabled=true"), (4, 3), True),
+        ((*NO_WAY, "--conf", "spark.dynamicAllocation.shuffleTracking.enabled=true"), (3, 3), True),
+        ((*UNTRACKED, "--conf", "spark.decommission.enabled=true",
+          "--conf", "spark.storage.decommission.shuffleBlocks.enabled=true"), (4, 3), True),
+        ((*UNTRACKED, "--conf", "spark.shuffle.sort.io.plugin.class=org.example.Reliable"), (4, 3), True),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("advice", [ADVICE, None])
+def test_dynamic_allocation_with_which_spark_does_not_start_is_said(
+    conf: tuple[str, ...], version: tuple[int, int], starts: bool, advice: Advice | None
+) -> None:
+    """G1-08: four ways are valid, and shuffle tracking is the default from 3.4 on."""
+    found, order = subject(*conf)
+    decision = decide(found, order, advice, IDLE, version)
+    assert not {"spark.dynamicAllocation.enabled", "spark.executor.instances"} & decision.applied.keys()
+    said = [line for line in decision.lines if "Spark will not start with this" in line]
+    assert said == [] if starts else len(said) == 1
+    assert all("dynamic allocation would lose shuffle files" in line for line in said)
+
+
+def test_bytes_that_are_no_text_are_shown_and_handed_on() -> None:
+    """Latin-1 under any locale: a name that cannot be stored as it is."""
+    name, line = os.fsdecode(b"j\xf6b.py"), ("--master", "yarn", os.fsdecode(b"j\xf6b.py"), os.fsdecode(b"Gr\xf6\xdfe"))
+    arguments = parse(line)
+    found = subject_of(SubmitOrder(line, job=name), arguments, resolve(arguments, {}))
+    assert found is not None
+    assert (found.name, found.program, found.masked_arguments) == ("j\\xf6b.py", "j\\xf6b.py", ("Gr\\xf6\\xdfe",))
+    assert decide(found, SubmitOrder(line), None, None).arguments.render() == line
+    json.dumps([found.key, found.name, *found.masked_arguments]).encode("ascii")
+    assert found.key != subject(job="job.py")[0].key
 
 
 def test_nothing_known_changes_nothing() -> None:

@@ -30,6 +30,8 @@ if mode[0] == "jvm":
     signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
     print("ready", flush=True)
     time.sleep(60)
+if mode[0] == "locale":
+    print(os.environ.get("LC_ALL"))
 if mode[0] == "read":
     print(sys.stdin.read(), end="", flush=True)
 """
@@ -93,6 +95,7 @@ def test_the_command_line_arrives_as_it_was_but_for_a_tag(environ: dict[str, str
 
 @pytest.mark.parametrize("status", [0, 1, 2, 3, 101, 255])
 def test_the_exit_status_is_spark_submits(environ: dict[str, str], status: int) -> None:
+    """G1-16."""
     assert run(environ, *LINE, FAKE=f"exit {status}").returncode == status
 
 
@@ -130,6 +133,18 @@ def test_what_is_not_ours_to_change_goes_through_without_a_word(environ: dict[st
     result = run(environ, *line)
     assert called_with(result) == list(line)
     assert result.stderr == ""
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8"])
+def test_names_that_are_not_ascii_arrive_in_every_locale(environ: dict[str, str], locale: str) -> None:
+    """A JVM in the C locale would take their bytes for question marks, so spark-submit gets another."""
+    line = [*LINE[:-1], "Größe=5", os.fsdecode(b"Gr\xf6\xdfe")]
+    result = run(environ, *line, LC_ALL=locale, FAKE="locale")
+    assert without_tag(called_with(result)) == line
+    assert result.stdout.splitlines()[1] == "C.UTF-8"
+    assert result.stderr == "yarntune: job job.py: nothing known yet\n"
+    plain = run(environ, *LINE, LC_ALL=locale, FAKE="locale")
+    assert plain.stdout.splitlines()[1] == locale, "which is the user's business where it does no harm"
 
 
 def test_the_mode_off_touches_nothing(environ: dict[str, str]) -> None:

@@ -229,6 +229,17 @@ def test_a_start_that_fails_says_what_hadoop_said_and_leaves_nothing(settings: S
     assert status("small", settings).state == "down"
 
 
+def test_a_bad_queue_file_is_not_in_the_way_of_the_next_start(settings: Settings) -> None:
+    """A leveldb store keeps what it was first given, from one start to the next."""
+    spec = replace(SMALL, store="leveldb")
+    prefix = "yarn.scheduler.capacity.root"
+    queues = hadoop_xml({f"{prefix}.queues": "default", f"{prefix}.default.capacity": "90"})
+    with pytest.raises(ClusterError, match=r"Illegal capacity sum of 0\.9"):
+        start(replace(spec, queues=queues), settings)
+    assert not Layout.of(settings, "small").store.exists()
+    assert start(spec, settings).spec == spec
+
+
 def test_an_interrupted_start_leaves_nothing(settings: Settings) -> None:
     layout = Layout.of(settings, "small")
     starting = run_cli(settings.state_dir, "up", "--name", "small", "--nodes", "1")
