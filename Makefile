@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help screenshots setup demo test lint fmt types docs bench bench-fidelity bench-queues bench-tuner bench-workloads bench-web lock
+.PHONY: help screenshots setup demo test lint fmt types docs bench bench-fidelity bench-queues bench-tuner bench-load bench-workloads bench-web lock
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -53,6 +53,9 @@ bench-queues: setup ## Hold the queue tuner against static and scheduled configu
 
 bench-tuner: setup ## Tune the six programs on the embedded cluster (about an hour, on a quiet machine; goes on where it was broken off)
 	$(BIN)/python -m benchmarks.tuner
+
+bench-load: setup ## Hold the choice by load against the best of an idle cluster, on a busy one (about 10 minutes, on a quiet machine)
+	$(BIN)/python -m benchmarks.load
 
 bench-workloads: setup ## Hold reduced workloads against the traces (about 25 minutes; goes on where it was broken off)
 	$(BIN)/python -m benchmarks.workloads

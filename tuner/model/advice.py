@@ -22,10 +22,11 @@ class Candidate:
 
     Attributes:
         conf: the properties to set; empty for the configuration that the job has.
-        am_mib, executor_mib, executor_vcores: containers as YARN grants them; `executors`: how many it asks for.
+        am_mib, executor_mib, executor_vcores: containers as YARN grants them, 0 vcores where it does not count them;
+            `executors`: how many it asks for.
         run_s: expected seconds from the start of the AM to the end, by the number of executors that it really has;
             `executors` is always among them.
-        runs: successful runs that this rests on.
+        runs: successful runs that this rests on; 0 for one that is only expected to be good.
         reason: why it is a candidate, in a few words.
         failures: runs in a row that failed with it.
     """
@@ -40,11 +41,29 @@ class Candidate:
     reason: str
     failures: int = 0
 
+    @property
+    def proven(self) -> bool:
+        """Whether it has run, or comes from one that has with more memory."""
+        return self.runs > 0 or self.failures > 0
+
     def executors_within(self, load: Load) -> int:
         """How many of its executors the load leaves room for at once."""
-        memory_mib = load.head_room_memory_mib - self.am_mib
+        in_all = self._in(load.head_room_memory_mib - self.am_mib, load.head_room_vcores - 1)
+        return min(in_all, in_all if load.nodes is None else self._on(load.nodes))
+
+    def _on(self, nodes: Sequence[tuple[int, int]]) -> int:
+        """How many find a node; the AM is taken to be where it is in the way most."""
+        fitting = [self._in(memory_mib, vcores) for memory_mib, vcores in nodes]
+        beside_am = [
+            self._in(memory_mib - self.am_mib, vcores - 1) - fits
+            for (memory_mib, vcores), fits in zip(nodes, fitting, strict=True)
+            if memory_mib >= self.am_mib and (vcores >= 1 or not self.executor_vcores)
+        ]
+        return max(0, sum(fitting) + min(beside_am)) if beside_am else 0
+
+    def _in(self, memory_mib: int, vcores: int) -> int:
         by_memory = memory_mib // self.executor_mib if self.executor_mib else self.executors
-        by_vcores = (load.head_room_vcores - 1) // self.executor_vcores if self.executor_vcores else self.executors
+        by_vcores = vcores // self.executor_vcores if self.executor_vcores else self.executors
         return max(0, min(self.executors, by_memory, by_vcores))
 
     def run_with(self, executors: int) -> float:
@@ -168,14 +187,16 @@ def choose(advice: Advice, load: Load | None) -> Choice | None:
         load: of now; None where it is not known, which counts as idle.
 
     Returns:
-        None where the advice has no candidate.
+        None where the advice has no candidate. One that has never run is taken only where the best of an idle cluster
+        does not get what it asks for: what is expected is no reason to leave what is proven.
     """
     if not advice.candidates:
         return None
     idle = advice.candidates[0]
     if load is None:
         return Choice(idle, idle.executors, "the load is not known, so the best of an idle cluster")
-    room = [(each, each.executors_within(load)) for each in advice.candidates]
+    whole = idle.executors_within(load) == idle.executors
+    room = [(each, each.executors_within(load)) for each in advice.candidates if each.proven or not whole]
     runnable = [(each, executors) for each, executors in room if executors]
     if not runnable:
         return Choice(idle, 0, "there is no room for an executor now, so the best of an idle cluster")

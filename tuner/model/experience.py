@@ -69,8 +69,8 @@ def _explored(advice: Advice, executors: int | None, run_s: float) -> Advice:
     if new.executors not in new.run_s:
         # It did not get all of its executors: what it would do with them stays what was expected.
         new = replace(new, run_s={**advice.explore.run_s, **new.run_s})
-    known = [*advice.candidates, new]
-    best, _ = cheapest([(each, each.executors) for each in known], advice.slack)
+    known = [*(each for each in advice.candidates if each.conf != new.conf), new]
+    best, _ = cheapest([(each, each.executors) for each in known if each.proven], advice.slack)
     return replace(advice, candidates=(best, *(each for each in known if each is not best)))
 
 
@@ -123,11 +123,19 @@ def after_failure(advice: Advice, configuration: Mapping[str, str], kinds: Seque
     if place is None or (kinds and all(kind in _FOREIGN for kind in kinds)):
         return advice
     old = advice.candidates[place]
+    if not old.proven:
+        # It was expected to run well, and no more; what is proven stays.
+        left = [each for each in advice.candidates if each is not old]
+        return replace(advice, candidates=tuple(left), tried=(*advice.tried, old.conf))
     raised = None if old.failures else _raised(old, kinds, advice.limits)
     if raised is not None:
         # The others are as small or smaller for each task: what failed here is not tried with less.
-        kept = [each for each in advice.candidates if not each.conf or each.executor_mib > old.executor_mib]
-        return replace(advice, candidates=(raised, *kept), explore=None, warning="")
+        kept = [
+            raised if each is old else each
+            for each in advice.candidates
+            if each is old or not each.conf or each.executor_mib > old.executor_mib
+        ]
+        return replace(advice, candidates=tuple(kept), explore=None, warning="")
     if not old.failures and not any(kind in HEAP_KINDS | OVERHEAD_KINDS for kind in kinds):
         # The application's own fault as likely as ours: once more, and no more.
         return _with(advice, place, replace(old, failures=1))

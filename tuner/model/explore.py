@@ -35,7 +35,7 @@ def next_to_explore(advice: Advice) -> Candidate | None:
     proven = [each for each in advice.candidates if each.runs and not each.failures and each.conf]
     if not proven or advice.limits is None:
         return None
-    tried = [*(each.conf for each in advice.candidates), *advice.tried]
+    tried = [*(each.conf for each in advice.candidates if each.proven), *advice.tried]
     most_mib = max(each.reserved_mib(each.executors) for each in proven)
     found = [
         (promise, new)

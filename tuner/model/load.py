@@ -17,6 +17,8 @@ class Load:
         pending_containers: containers that applications wait for, in the whole cluster.
         applications_running: in the whole cluster; ``pending``: accepted, but not started.
         queue_available_memory_mib: what the queue may still take, by its maximum; None where it is not known.
+        nodes: (MiB, vcores) that are free on each node, since a container has to fit on one; None where it is not
+            known. It is not kept with a run: nobody asks for it afterwards.
     """
 
     available_memory_mib: int
@@ -28,6 +30,7 @@ class Load:
     applications_pending: int
     queue_available_memory_mib: int | None = None
     queue_available_vcores: int | None = None
+    nodes: tuple[tuple[int, int], ...] | None = None
 
     @property
     def head_room_memory_mib(self) -> int:
@@ -48,7 +51,7 @@ class Load:
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored with a run."""
-        return dataclasses.asdict(self)
+        return {name: value for name, value in dataclasses.asdict(self).items() if name != "nodes"}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:

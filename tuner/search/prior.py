@@ -54,19 +54,20 @@ class TimePrior:
 
     def run_with(self, configuration: Mapping[str, str], executors: int) -> float:
         """Expected seconds of a run that gets so many executors, whatever number it asks for."""
-        what = replace(self._what_if(configuration), executors=executors)
-        return predict(self.profile, what, self.contention).run_s
+        return self._run_s(replace(self._what_if(configuration), executors=executors))
 
     def time_s(self, configuration: Mapping[str, str]) -> float:
         """Expected seconds from submission to end."""
-        what = self._what_if(configuration)
-        if what not in self._known:
-            self._known[what] = predict(self.profile, what, self.contention).run_s
-        return self.wait_s + self._known[what]
+        return self.wait_s + self._run_s(self._what_if(configuration))
 
     def log_time(self, configuration: Mapping[str, str]) -> float:
         """Natural logarithm of :meth:`time_s`."""
         return math.log(self.time_s(configuration))
+
+    def _run_s(self, what: WhatIf) -> float:
+        if what not in self._known:
+            self._known[what] = predict(self.profile, what, self.contention).run_s
+        return self._known[what]
 
     def _what_if(self, configuration: Mapping[str, str]) -> WhatIf:
         conf = {**self.memory.base, **configuration}

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 
-from tuner.model.advice import Advice, Basis, Candidate
-from tuner.model.container import Refusal, reservation
+from tuner.model.advice import Advice, Basis
 from tuner.model.experience import after_failure, after_look, after_success
 from tuner.model.explore import next_to_explore
 from tuner.model.failures import FailureKind
+from tuner.search.candidates import CandidateMaker, with_busy_ones
 from tuner.search.objective import Observation, Summary, summarise
 from tuner.search.prior import TimePrior
 from tuner.search.reserve import ReservationModel
 from tuner.store import Run, RunState, Store
 
 MOST_CANDIDATES = 12
+"""Of those that have run."""
 
 
 def advice_from_tuning(
@@ -53,13 +54,16 @@ def advice_from_tuning(
     if best is None or not summaries:
         return None
     fitted = prior.fitted(observations) if prior else None
-    first = _candidate(best, memory, to_set, dict(default), f"best of {len(summaries)} configurations", fitted)
+    maker = CandidateMaker(memory, to_set, default, fitted)
+    first = maker.ran(best, f"best of {len(summaries)} configurations")
     others = [
-        _candidate(summary, memory, to_set, dict(default), "tried by the search", fitted)
+        maker.ran(summary, "tried by the search")
         for summary in sorted(summaries, key=lambda s: s.gib_seconds)
         if dict(summary.configuration) != dict(best.configuration)
     ]
     kept = [each for each in (first, *others) if each is not None][:MOST_CANDIDATES]
+    if kept:
+        kept = with_busy_ones(kept, maker, summaries, memory.limits, slack)
     runs = sum(summary.runs for summary in summaries)
     advice = Advice(
         job_key=job_key,
@@ -93,10 +97,12 @@ def learn(store: Store, job_key: str, run: Run, basis: Basis, *, now: float) -> 
         # Another version's; the next tuning writes a new one.
         return
     after = before
+    # What gave way to the user's own properties was chosen all the same: a failure with the rest must not come again.
+    had = {**run.configuration, **run.metrics.get("advised", {})}
     if run.state is RunState.SUCCEEDED and run.run_s is not None:
-        after = after_success(before, run.configuration, run.metrics.get("peak_executors"), run.run_s)
+        after = after_success(before, had, run.metrics.get("peak_executors"), run.run_s)
     elif run.state is RunState.FAILED:
-        after = after_failure(before, run.configuration, _kinds(run))
+        after = after_failure(before, had, _kinds(run))
     after = after_look(after, basis)
     if after != before:
         store.advice.put(job_key, after.to_json(), now=now)
@@ -105,45 +111,3 @@ def learn(store: Store, job_key: str, run: Run, basis: Basis, *, now: float) -> 
 def _kinds(run: Run) -> list[FailureKind]:
     known = {kind.value for kind in FailureKind}
     return [FailureKind(kind) for kind in run.metrics.get("deaths", ()) if kind in known]
-
-
-def _candidate(
-    summary: Summary,
-    memory: ReservationModel,
-    to_set: Callable[[Mapping[str, str]], Mapping[str, str]],
-    default: Mapping[str, str],
-    reason: str,
-    prior: TimePrior | None,
-) -> Candidate | None:
-    conf = {**memory.base, **summary.configuration}
-    held = reservation(
-        conf, memory.limits, python=memory.python, cluster_mode=memory.cluster_mode, version=memory.version
-    )
-    if isinstance(held, Refusal) or held.executors < 1:
-        return None
-    own = dict(summary.configuration) == default
-    return Candidate(
-        conf={} if own else dict(to_set(summary.configuration)),
-        am_mib=held.am.memory_mib,
-        executor_mib=held.executor.memory_mib,
-        executor_vcores=held.executor.request.vcores,
-        executors=held.executors,
-        run_s=_times(summary, held.executors, prior),
-        runs=summary.runs,
-        reason="the configuration that it has" if own else reason,
-    )
-
-
-def _times(summary: Summary, executors: int, prior: TimePrior | None) -> dict[int, float]:
-    """Run times by the number of executors: the observed one, and what the model makes of it for fewer."""
-    observed_s = max(summary.duration_s - summary.wait_s, 0.0)
-    times = {executors: observed_s}
-    if prior is None:
-        return times
-    whole_s = prior.run_with(summary.configuration, executors)
-    fewer = executors // 2
-    while fewer >= 1:
-        # Never faster than with all of them: the model may think so of a cluster on which tasks disturb each other.
-        times[fewer] = observed_s * max(1.0, prior.run_with(summary.configuration, fewer) / whole_s)
-        fewer //= 2
-    return times

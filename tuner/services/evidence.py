@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from tuner.errors import InputError
 
@@ -15,6 +17,17 @@ if TYPE_CHECKING:
 LOG_WAIT_S = 10.0
 """How long the whole log of an application that succeeded may be on its way, through a file system that lags behind."""
 _LOOK_S = 0.5
+
+
+def local_event_log_dir(conf: Mapping[str, str]) -> Path | None:
+    """The folder of the event logs, where it is on this machine."""
+    if conf.get("spark.eventLog.enabled", "false").strip().lower() != "true":
+        return None
+    parts = urlsplit(conf.get("spark.eventLog.dir", "file:///tmp/spark-events"))
+    if parts.scheme not in ("", "file"):
+        return None
+    folder = Path(unquote(parts.path))
+    return folder if folder.is_dir() else None
 
 
 def event_log_evidence(event_log_dir: Path, application_id: str, *, wait_s: float = 0.0) -> dict[str, Any]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from tuner.model.load import Load
 from tuner.yarn.client import ResourceManagerClient
 from tuner.yarn.errors import YarnError
-from tuner.yarn.model import QueueInfo
+from tuner.yarn.model import ClusterMetrics, QueueInfo
+
+MOST_NODES = 100
+"""Of more nodes the list is long, and that a container fits on none although there is room in all is rare."""
 
 
 def read_load(client: ResourceManagerClient, queue: str) -> Load | None:
@@ -17,6 +20,7 @@ def read_load(client: ResourceManagerClient, queue: str) -> Load | None:
     try:
         metrics = client.metrics()
         found = client.scheduler().queue(queue)
+        nodes = _free_on_nodes(client, metrics)
     except YarnError:
         return None
     memory_mib, vcores = _free(found)
@@ -30,6 +34,18 @@ def read_load(client: ResourceManagerClient, queue: str) -> Load | None:
         applications_pending=metrics.apps_pending,
         queue_available_memory_mib=memory_mib,
         queue_available_vcores=vcores,
+        nodes=nodes,
+    )
+
+
+def _free_on_nodes(client: ResourceManagerClient, metrics: ClusterMetrics) -> tuple[tuple[int, int], ...] | None:
+    """What is free on each node without a label; the metrics are of these, too."""
+    if not 0 < metrics.nodes_active <= MOST_NODES:
+        return None
+    return tuple(
+        (node.total.memory_mib - node.used.memory_mib, node.total.vcores - node.used.vcores)
+        for node in client.nodes()
+        if node.state == "RUNNING" and not node.labels
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from tuner.errors import InputError
 from tuner.model.container import executor_request, initial_executors
@@ -118,17 +117,6 @@ def event_log_settings(defaults: Mapping[str, str], program: Program, settings: 
     folder = settings.state_dir / "event-logs"
     folder.mkdir(parents=True, exist_ok=True)
     return {"spark.eventLog.enabled": "true", "spark.eventLog.dir": folder.as_uri()}
-
-
-def local_event_log_dir(conf: Mapping[str, str]) -> Path | None:
-    """The folder of the event logs, where it is on this machine."""
-    if conf.get("spark.eventLog.enabled", "false").strip().lower() != "true":
-        return None
-    parts = urlsplit(conf.get("spark.eventLog.dir", "file:///tmp/spark-events"))
-    if parts.scheme not in ("", "file"):
-        return None
-    folder = Path(unquote(parts.path))
-    return folder if folder.is_dir() else None
 
 
 def _screened(base: Mapping[str, str], version: SparkVersion) -> list[ParamSpec]:

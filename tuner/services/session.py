@@ -9,10 +9,10 @@ from pathlib import Path
 
 from tuner.errors import InputError
 from tuner.model.limits import ClusterLimits
+from tuner.services.evidence import local_event_log_dir
 from tuner.services.prepare import (
     Surroundings,
     event_log_settings,
-    local_event_log_dir,
     subject_of,
     survey,
 )

@@ -60,12 +60,14 @@ class Decision:
     Attributes:
         arguments: the command line for spark-submit.
         applied: properties that were set for the user.
+        advised: all that was chosen, also what gave way to the user's own; None where nothing was.
         lines: for people, without the program's name in front.
     """
 
     arguments: SubmitArguments
     applied: Mapping[str, str]
     lines: tuple[str, ...]
+    advised: Mapping[str, str] | None = None
 
 
 def subject_of(order: SubmitOrder, arguments: SubmitArguments, conf: EffectiveConf) -> Subject | None:
@@ -131,7 +133,7 @@ def _decide(
     lines = _lines(subject, advice, choice, put, load, order.mode)
     if order.mode is Mode.RECOMMEND:
         return replace(own, lines=lines)
-    return Decision(put.arguments, {**own.applied, **put.applied}, lines)
+    return Decision(put.arguments, {**own.applied, **put.applied}, lines, choice.candidate.conf)
 
 
 def unchanged(subject: Subject, order: SubmitOrder) -> Decision:
@@ -194,12 +196,15 @@ def _lines(
     subject: Subject, advice: Advice, choice: Choice, put: Rewrite, load: Load | None, mode: Mode
 ) -> tuple[str, ...]:
     busy = "load unknown" if load is None else f"{load.used_fraction:.0%} of the cluster's memory in use"
+    reason = choice.reason
+    if choice.candidate.reason != reason:
+        reason = f"{reason} ({choice.candidate.reason})"
     verb = "would set" if mode is Mode.RECOMMEND else "sets"
     before = subject.conf.canonical()
     if not put.applied:
-        head = f"job {subject.name}: nothing to set ({choice.reason}; {busy})"
+        head = f"job {subject.name}: nothing to set: {reason}; {busy}"
     else:
-        head = f"job {subject.name}: {verb} {len(put.applied)} properties; {choice.reason}; {busy}; {advice.based_on}"
+        head = f"job {subject.name}: {verb} {len(put.applied)} properties; {reason}; {busy}; {advice.based_on}"
     lines = [head, *([advice.warning] if advice.warning else [])]
     lines += [f"  {name}: {before.get(name, 'default')} -> {value}" for name, value in put.applied.items()]
     lines += [f"  {name}: yours, {value or before.get(name, 'pinned')}, stays" for name, value in put.kept.items()]

@@ -10,11 +10,14 @@ import json
 import select
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tuner.errors import ClusterError, YarntuneError
-from tuner.services.evidence import LOG_WAIT_S, event_log_evidence
+from tuner.model.failures import classify
+from tuner.services.evidence import LOG_WAIT_S, event_log_evidence, local_event_log_dir
 from tuner.services.load import read_load
 from tuner.settings import Settings
 from tuner.spark.failure_line import cause_of
@@ -22,7 +25,7 @@ from tuner.store import RunOutcome, RunState
 from tuner.submit.ledger import Ledger, ledger_of
 from tuner.yarn.client import ResourceManagerClient
 from tuner.yarn.errors import YarnError
-from tuner.yarn.locate import Target, locate
+from tuner.yarn.locate import locate
 from tuner.yarn.model import ACTIVE_STATES, FINAL_STATES, Application
 
 POLL_S = 2.0
@@ -49,17 +52,26 @@ def main() -> None:
     with ledger_of(settings, record) as ledger, ResourceManagerClient.of(target, settings) as client:
         # spark-submit needs seconds to get to the cluster, so this is still the load that the run meets.
         ledger.begin(read_load(client, record["queue"]) if record["load"] is None else None)
-        Recorder(ledger, client, target, str(record["tag"])).follow()
+        # The run's own configuration says where its log goes; without one of its own it is the embedded cluster's.
+        event_log_dir = local_event_log_dir(record["configuration"]) or target.event_log_dir
+        Recorder(ledger, client, event_log_dir, str(record["tag"]), record["advised"]).follow()
 
 
 @dataclass
 class Recorder:
-    """Follows one run to its end."""
+    """Follows one run to its end.
+
+    Attributes:
+        event_log_dir: where its event log will be; None where that is not on this machine.
+        advised: what was chosen for it, by which its job's advice knows it again: some of it may have given way to
+            what the user set.
+    """
 
     ledger: Ledger
     client: ResourceManagerClient
-    target: Target
+    event_log_dir: Path | None
     tag: str
+    advised: Mapping[str, str] | None = None
     _application: Application | None = None
 
     def follow(self) -> None:
@@ -125,17 +137,20 @@ class Recorder:
             duration_s=finished_at - application.started_at_s,
             memory_seconds=application.memory_seconds,
             vcore_seconds=application.vcore_seconds,
-            metrics=self._evidence(application),
+            metrics=self._evidence(application, failed=state is RunState.FAILED),
             failure=None if state is RunState.SUCCEEDED else cause_of(application.diagnostics) or "no reason is given",
             application_id=application.id,
         )
 
-    def _evidence(self, application: Application) -> dict[str, Any]:
-        folder = self.target.event_log_dir
-        if folder is None:
-            return {}
-        wait_s = LOG_WAIT_S if application.final_status == "SUCCEEDED" else 0.0
-        return event_log_evidence(folder, application.id, wait_s=wait_s)
+    def _evidence(self, application: Application, *, failed: bool) -> dict[str, Any]:
+        evidence: dict[str, Any] = {}
+        if self.event_log_dir is not None:
+            wait_s = LOG_WAIT_S if application.final_status == "SUCCEEDED" else 0.0
+            evidence = event_log_evidence(self.event_log_dir, application.id, wait_s=wait_s)
+        if failed and not evidence.get("deaths"):
+            # Without a log there is what YARN was told, which names a limit of memory where one was outgrown.
+            evidence["deaths"] = {classify(application.diagnostics).kind.value: 1}
+        return evidence if self.advised is None else {**evidence, "advised": dict(self.advised)}
 
 
 if __name__ == "__main__":

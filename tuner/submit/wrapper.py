@@ -223,6 +223,7 @@ def _record(subject: Subject, decision: Decision, load: Load | None, tag: str) -
         "queue": subject.queue,
         "configuration": mask_conf({**subject.conf.canonical(), **decision.applied}),
         "applied": dict(decision.applied),
+        "advised": None if decision.advised is None else dict(decision.advised),
         "load": None if load is None else load.to_json(),
         "submitted_at": time.time(),
         "tag": tag,

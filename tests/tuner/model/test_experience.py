@@ -16,24 +16,26 @@ RUN = {**SMALL.conf, "spark.app.name": "x"}
 
 def test_a_heap_that_was_too_small_is_raised_and_nothing_smaller_is_left() -> None:
     after = after_failure(ADVICE, RUN, [FailureKind.HEAP])
-    raised = after.candidates[0]
+    best, raised = after.candidates
+    assert best == LARGE, "what failed is another one, so the best of an idle cluster stays that"
     # 1638m + half of it is asked for, and YARN's rounding given to the heap.
     assert (raised.executor_mib, raised.conf["spark.executor.memory"]) == (3072, "2662m")
     assert raised.conf["spark.executor.memoryOverhead"] == SMALL.conf["spark.executor.memoryOverhead"]
-    assert [each.executor_mib for each in after.candidates] == [3072, 4096]
     assert "raised from 1638m" in raised.reason
+    smallest = after_failure(replace(ADVICE, candidates=(SMALL, LARGE)), LARGE.conf, [FailureKind.HEAP])
+    assert [each.executor_mib for each in smallest.candidates] == [6144], "nothing smaller is left"
 
 
 @pytest.mark.parametrize("kind", [FailureKind.PHYSICAL_MEMORY, FailureKind.PYTHON_CRASH, FailureKind.NATIVE_MEMORY])
 def test_what_outgrows_the_container_raises_the_overhead(kind: FailureKind) -> None:
-    raised = after_failure(ADVICE, RUN, [kind]).candidates[0]
+    raised = after_failure(ADVICE, RUN, [kind]).candidates[1]
     assert raised.conf["spark.executor.memory"] == "1638m"
     assert raised.conf["spark.executor.memoryOverhead"] == "1434m"
 
 
 def test_a_second_failure_ends_the_advice_so_that_it_is_no_loop() -> None:
     once = after_failure(ADVICE, RUN, [FailureKind.HEAP])
-    twice = after_failure(once, once.candidates[0].conf, [FailureKind.HEAP])
+    twice = after_failure(once, once.candidates[1].conf, [FailureKind.HEAP])
     assert twice.candidates == ()
     assert "its own configuration" in twice.warning
     assert choose(twice, IDLE) is None
@@ -56,6 +58,13 @@ def test_the_applications_own_failure_is_tried_once_more() -> None:
 @pytest.mark.parametrize("kind", [FailureKind.PREEMPTED, FailureKind.NODE_LOST, FailureKind.VIRTUAL_MEMORY])
 def test_what_has_nothing_to_do_with_the_configuration_changes_nothing(kind: FailureKind) -> None:
     assert after_failure(ADVICE, RUN, [kind]) == ADVICE
+
+
+def test_what_was_only_expected_to_run_well_goes_when_it_fails_and_nothing_else_does() -> None:
+    expected = replace(SMALL, runs=0)
+    after = after_failure(replace(ADVICE, candidates=(LARGE, expected)), RUN, [FailureKind.HEAP])
+    assert (after.candidates, after.warning) == ((LARGE,), "")
+    assert after.tried == (SMALL.conf,)
 
 
 def test_a_run_with_the_users_own_configuration_teaches_nothing_about_ours() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from tuner.errors import InputError, MissingToolError
 from tuner.model.limits import ClusterLimits
+from tuner.services.evidence import local_event_log_dir
 from tuner.services.limits import read_limits
-from tuner.services.prepare import Surroundings, event_log_settings, local_event_log_dir, subject_of
+from tuner.services.prepare import Surroundings, event_log_settings, subject_of
 from tuner.services.trial import Program, environment_for
 from tuner.settings import Settings
 from tuner.spark.identity import arguments_shape, job_key, program_name

@@ -84,6 +84,27 @@ def test_the_same_job_gets_another_configuration_under_load() -> None:
     assert "81% of the cluster's memory in use" in busy.lines[0]
 
 
+def test_what_has_never_run_is_taken_only_where_the_best_does_not_fit() -> None:
+    expected = replace(SMALL, runs=0, run_s={4: 6.0, 2: 12.0}, reason="expected")
+    advice = replace(ADVICE, candidates=(LARGE, expected))
+    found, order = subject()
+    assert decide(found, order, advice, IDLE).applied == LARGE.conf
+    assert decide(found, order, advice, None).applied == LARGE.conf
+    busy = decide(found, order, advice, BUSY)
+    assert busy.applied == expected.conf
+    assert "(expected)" in busy.lines[0]
+
+
+def test_an_executor_has_to_fit_on_one_node() -> None:
+    in_pieces = replace(IDLE, available_memory_mib=12288, nodes=((3072, 8),) * 4)
+    assert LARGE.executors_within(replace(in_pieces, nodes=None)) == 2
+    assert LARGE.executors_within(in_pieces) == 0
+    assert SMALL.executors_within(in_pieces) == 4, "the AM fits beside one of them"
+    tight = replace(in_pieces, nodes=((2048, 8),) * 4)
+    assert SMALL.executors_within(tight) == 3, "the AM takes the room of one"
+    assert SMALL.executors_within(replace(tight, nodes=((2048, 0), (512, 8)))) == 0, "no node has room for the AM"
+
+
 def test_what_the_user_set_is_never_touched() -> None:
     """A flag beats --conf, so that adding --conf would be a lie as well."""
     decision = decided("--executor-cores", "3", "--conf", "spark.executor.memory=5g")
