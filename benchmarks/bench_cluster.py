@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuner.services.prepare import event_log_settings, local_event_log_dir, subject_of, survey
+from tuner.services.evidence import local_event_log_dir
+from tuner.services.prepare import event_log_settings, subject_of, survey
 from tuner.services.trial import Program, TrialRow, TrialRunner, output_dir
 from tuner.services.tune import NewStudy, TuneSubject
 from tuner.settings import Settings

@@ -25,8 +25,8 @@ from typing import Any
 
 import psutil
 
+from benchmarks.bench_cluster import ROOT, yarntune
 from benchmarks.page import table
-from benchmarks.tuner import ROOT, yarntune
 from tuner.settings import Settings
 from tuner.yarn.auth import SimpleAuth
 from tuner.yarn.client import ResourceManagerClient
