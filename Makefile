@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help screenshots setup demo test lint fmt types docs bench bench-fidelity bench-queues bench-tuner bench-load bench-workloads bench-web lock
+.PHONY: help screenshots setup demo test lint fmt types docs bench bench-fidelity bench-queues bench-search bench-tuner bench-load bench-workloads bench-web lock
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -50,6 +50,9 @@ bench-fidelity: setup ## Hold the scheduler model against Hadoop's own scheduler
 
 bench-queues: setup ## Hold the queue tuner against static and scheduled configurations, judged by Hadoop's schedulers
 	$(BIN)/python -m benchmarks.queues
+
+bench-search: setup ## Hold the job tuner's search against other optimizers on recorded runs (goes on where it was broken off)
+	$(BIN)/python -m benchmarks.search
 
 bench-tuner: setup ## Tune the six programs on the embedded cluster (about an hour, on a quiet machine; goes on where it was broken off)
 	$(BIN)/python -m benchmarks.tuner

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tuner.search.objective import Observation, TrialState
 from tuner.search.prior import TimePrior
 from tuner.search.proposal import Proposal, propose
-from tuner.search.reserve import ReservationModel
+from tuner.search.reserve import Reservation
 from tuner.search.screen import Admitted
 from tuner.search.space import Point, SearchSpace
 from tuner.search.start import what_if_proposal
@@ -70,7 +70,7 @@ class SearchEngine:
     """
 
     space: SearchSpace
-    memory: ReservationModel
+    memory: Reservation
     slack: float
     seed: int
     start: Sequence[Proposal] = ()
@@ -127,7 +127,7 @@ class SearchEngine:
         """Takes what the first run's event log says: the what-if model's best comes next, and it guides the rest."""
         self.prior = prior
         default = self.space.render(self.space.point_of({}))
-        proposal = what_if_proposal(self.space, default, self.memory, prior, slack=self.slack)
+        proposal = what_if_proposal(self.space, default, prior, slack=self.slack)
         self.start = () if proposal is None else (proposal,)
 
     def warm_up(self, proposals: Sequence[Proposal]) -> None:

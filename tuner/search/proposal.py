@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tuner.search.objective import Observation, TrialState
 from tuner.search.prior import TimePrior
-from tuner.search.reserve import ReservationModel
+from tuner.search.reserve import Reservation
 from tuner.search.space import Point, SearchSpace
 from tuner.search.surrogate import Array, Prediction, TimeModel, constrained_expected_improvement
 from tuner.spark.params import Value
@@ -65,7 +65,7 @@ class _Data:
 def propose(
     space: SearchSpace,
     observations: Sequence[Observation],
-    memory: ReservationModel,
+    memory: Reservation,
     *,
     slack: float,
     seed: int,
@@ -116,16 +116,14 @@ def propose(
     )
 
 
-def _believed(
-    space: SearchSpace, prior: TimePrior | None, memory: ReservationModel
-) -> Callable[[Sequence[Point]], Array]:
+def _believed(space: SearchSpace, prior: TimePrior | None, memory: Reservation) -> Callable[[Sequence[Point]], Array]:
     """Log times that the prior expects of points; all 0 without one."""
     if prior is None:
         return lambda points: np.zeros(len(points))
     return lambda points: np.array([prior.log_time(memory.filled(space.render(point))) for point in points])
 
 
-def _training_data(space: SearchSpace, observations: Sequence[Observation], memory: ReservationModel) -> _Data | None:
+def _training_data(space: SearchSpace, observations: Sequence[Observation], memory: Reservation) -> _Data | None:
     rows = [(o, held) for o in observations if (held := memory.reserved_mib(o.configuration))]
     succeeded = [o.duration_s for o, _ in rows if o.state is TrialState.SUCCEEDED]
     if not succeeded:
@@ -150,7 +148,7 @@ def _candidates(
     space: SearchSpace,
     observations: Sequence[Observation],
     data: _Data | None,
-    memory: ReservationModel,
+    memory: Reservation,
     rng: np.random.Generator,
     fixed: Collection[str],
 ) -> tuple[list[Point], Array]:

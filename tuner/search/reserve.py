@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from tuner.model.container import Refusal, executor_request, executors_that_fit, grant, reservation, without_waste
 from tuner.model.limits import ClusterLimits
@@ -14,6 +15,16 @@ _OVERHEAD = "spark.executor.memoryOverhead"
 
 SIZES = (_HEAP, _OVERHEAD)
 """What makes a container's size; set together, since Spark's own overhead moves with the heap."""
+
+
+class Reservation(Protocol):
+    """What the search asks about memory; where all configurations reserve the same, time alone counts."""
+
+    def reserved_mib(self, configuration: Mapping[str, str]) -> float | None:
+        """MiB that all containers take; None where the configuration cannot be granted."""
+
+    def filled(self, configuration: Mapping[str, str]) -> dict[str, str]:
+        """The configuration as it is run, without memory that would be reserved for nothing."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from tuner.model.limits import ClusterLimits
 from tuner.model.memory import largest_heap_mib
 from tuner.search.prior import TimePrior
 from tuner.search.proposal import Proposal
-from tuner.search.reserve import ReservationModel
 from tuner.search.space import Point, SearchSpace
 
 _INSTANCES = "spark.executor.instances"
@@ -64,7 +63,7 @@ def _container_mib(conf: Mapping[str, str], limits: ClusterLimits) -> int:
 
 
 def what_if_proposal(
-    space: SearchSpace, default: Mapping[str, str], memory: ReservationModel, prior: TimePrior, *, slack: float
+    space: SearchSpace, default: Mapping[str, str], prior: TimePrior, *, slack: float
 ) -> Proposal | None:
     """The configuration that the first run's event log speaks for.
 
@@ -74,13 +73,13 @@ def what_if_proposal(
     Args:
         space: what may be changed; properties that it lacks are left alone.
         default: the configuration of the first run, complete over the space.
-        memory: the container model.
-        prior: what is expected of times.
+        prior: what is expected of times, and the container model that it rests on.
         slack: tolerated slowdown against the fastest, as a fraction.
 
     Returns:
         None where nothing but the default can be granted.
     """
+    memory = prior.memory
     expected: list[tuple[float, float, Point]] = []
     for point in _grid(space, default, memory.limits):
         configuration = memory.filled(space.render(point))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.search.proposal import Proposal
-from tuner.search.reserve import ReservationModel
+from tuner.search.reserve import Reservation
 from tuner.search.space import SearchSpace
 
 __all__ = ["Neighbour", "PastJob", "neighbours", "warm_proposals"]
@@ -87,7 +87,7 @@ def neighbours(metrics: Mapping[str, Any], past: Sequence[PastJob], *, most: int
 
 
 def warm_proposals(
-    space: SearchSpace, memory: ReservationModel, found: Sequence[Neighbour], default: Mapping[str, str]
+    space: SearchSpace, memory: Reservation, found: Sequence[Neighbour], default: Mapping[str, str]
 ) -> list[Proposal]:
     """What was best for the neighbours, as far as this space and cluster have it.
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -235,3 +235,34 @@ def test_a_late_answer_of_a_process_that_was_taken_for_dead_is_not_lost(url: str
             assert isinstance(following, Ask)
             assert following.configuration != late.configuration
     assert trial_states(url)[:3] == ["COMPLETE", "FAIL", "COMPLETE"]
+
+
+class Alike:
+    """A cluster of which nothing is known: every configuration reserves the same."""
+
+    def reserved_mib(self, configuration: Mapping[str, str]) -> float:
+        return 1024.0
+
+    def filled(self, configuration: Mapping[str, str]) -> dict[str, str]:
+        return dict(configuration)
+
+
+def test_where_memory_is_not_known_time_alone_is_lowered(url: str) -> None:
+    """The fastest is one executor of 4 cores, 21.5 s; the default takes 33 s."""
+    job = SimulatedJob(noise=0.0, seed=0)
+    names = ("spark.executor.instances", "spark.executor.cores", "spark.executor.memory")
+    engine = SearchEngine(space(*names), Alike(), 0.05, 1)
+    engine.open(url, "study", contextlib.nullcontext())
+    try:
+        default = engine.space.render(engine.space.point_of({}))
+        engine.record(Observation(default, TrialState.SUCCEEDED, job.time_s(default), 0.0, job.time_s(default)))
+        while len(engine.observations()) < 12:
+            ask = engine.ask()
+            assert isinstance(ask, Ask)
+            time_s = job.time_s(ask.configuration)
+            engine.tell(ask.number, Observation(ask.configuration, TrialState.SUCCEEDED, time_s, 0.0, time_s))
+        best = best_of(summarise(engine.observations()), 0.05)
+    finally:
+        engine.close()
+    assert best is not None
+    assert job.time_s(best.configuration) < 1.05 * 21.5
