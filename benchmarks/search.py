@@ -97,23 +97,37 @@ def _tables() -> list[Table]:
 
 
 @cache
-def _problem(table: str, goal: Goal) -> Problem:
-    """Made once, and kept: to look for the best takes longer than a search."""
-    found = next(each for each in _tables() if each.name == table)
-    path = _folder() / "problems" / f"{table}-{goal}-{_problem_digest(found.group)}.pickle"
+def _stand_in(name: str) -> StandIn:
+    table = next(each for each in _tables() if each.name == name)
+    path = _folder() / "stand-ins" / f"{name}-{_problem_digest(table.group)}.pickle"
     if not path.is_file():
-        _kept(path, pickle.dumps(Problem.of(found, StandIn(found), goal)))
+        _kept(path, pickle.dumps(StandIn(table)))
+    made: StandIn = pickle.loads(path.read_bytes())
+    return made
+
+
+@cache
+def _problem(name: str, goal: Goal) -> Problem:
+    """Made once, and kept: to look for the best takes longer than a search."""
+    table = next(each for each in _tables() if each.name == name)
+    path = _folder() / "problems" / f"{name}-{goal}-{_problem_digest(table.group)}.pickle"
+    if not path.is_file():
+        _kept(path, pickle.dumps(Problem.of(table, _stand_in(name), goal)))
     made: Problem = pickle.loads(path.read_bytes())
     return made
 
 
-def _problems() -> tuple[list[Problem], list[Problem]]:
-    """What is searched, and what is left out since its forest explains too little."""
-    made = [_problem(table.name, goal) for table, goal in problems(_tables())]
-    return (
-        [each for each in made if each.stand_in.explained >= LEAST_EXPLAINED],
-        [each for each in made if each.stand_in.explained < LEAST_EXPLAINED],
-    )
+@cache
+def _searched() -> list[Problem]:
+    """All problems but those whose forest explains too little."""
+    enough = [table for table in _tables() if _stand_in(table.name).explained >= LEAST_EXPLAINED]
+    return [_problem(table.name, goal) for table, goal in problems(enough)]
+
+
+def _left_out() -> dict[str, float]:
+    """The other tables, and what their forests explain."""
+    explained = {table.name: _stand_in(table.name).explained for table in _tables()}
+    return {name: value for name, value in explained.items() if value < LEAST_EXPLAINED}
 
 
 def _file(task: Task) -> Path:
@@ -124,15 +138,15 @@ def _file(task: Task) -> Path:
 def _past(problem: Problem, seed: int) -> list[PastJob]:
     """What the cold searches of the other programs have found, those of the same program first."""
     others = [
-        each for each in _problems()[0]
+        each for each in _searched()
         if each.table.group == problem.table.group and each.goal == problem.goal and each.name != problem.name
     ]  # fmt: skip
-    place = [each.name for each in _problems()[0]].index(problem.name)
+    place = [each.name for each in _searched()].index(problem.name)
     order = sorted(
         others,
         key=lambda each: (
             each.table.name.split(" ")[:2] != problem.table.name.split(" ")[:2],
-            abs([p.name for p in _problems()[0]].index(each.name) - place),
+            abs([p.name for p in _searched()].index(each.name) - place),
         ),
     )
     found = [
@@ -151,7 +165,7 @@ def _observations(task: Task) -> list[Observation]:
 
 def _run(task: Task) -> Task:
     """Searches, and keeps the runs."""
-    problem = next(each for each in _problems()[0] if each.name == task.problem)
+    problem = next(each for each in _searched() if each.name == task.problem)
     if task.searcher in (COLD, WARM):
         past = _past(problem, task.seed) if task.searcher == WARM else []
         runs = search_ours.search(problem, task.seed, TRIALS, past)
@@ -200,7 +214,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="searches and tables alone whose names have this text")
     parser.add_argument("--jobs", type=int, default=2, help="searches side by side (default: 2)")
     options = parser.parse_args()
-    searched, left_out = _problems()
+    searched = _searched()
     searchers = [*search_peers.PEERS, COLD, WARM]
     for peer in [] if options.report else search_peers.PEERS:
         try:
@@ -230,7 +244,7 @@ def main() -> None:
     write_report(
         options.output,
         searched,
-        left_out,
+        _left_out(),
         found,
         peers={peer: packages for peer, (_, packages) in search_peers.PEERS.items()},
         ours=(COLD, WARM),

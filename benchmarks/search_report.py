@@ -149,7 +149,7 @@ def _after_few(results: Sequence[Result]) -> str:
 def write_report(
     path: Path,
     searched: Sequence[Problem],
-    left_out: Sequence[Problem],
+    left_out: Mapping[str, float],
     found: Found,
     *,
     peers: Mapping[str, Sequence[str]],
@@ -163,7 +163,7 @@ def write_report(
     Args:
         path: of the page.
         searched: the problems.
-        left_out: those whose forest explains too little.
+        left_out: tables whose forest explains too little, and what it explains.
         found: results.
         peers: the packages of each other search.
         ours: the names of the cold and the warm one.
@@ -198,12 +198,18 @@ def write_report(
     lines += ["Medians. A search ends when it is within 5 %, so less than that is not told apart.", ""]
     rows = [(name, *(_after_few(found.get((each, name), ())) for each in searchers)) for name in names]
     lines += [*table(("problem", *searchers), rows), ""]
-    lines += ["## What stands in for the runs", "", _STAND_IN, *_stand_ins([*searched, *left_out], names)]
+    lines += ["## What stands in for the runs", "", _STAND_IN, *_stand_ins(searched)]
+    lines += _without(left_out)
     write_text_atomically(path, "\n".join(lines).rstrip() + "\n")
 
 
-def _stand_ins(made: Sequence[Problem], names: Sequence[str]) -> list[str]:
-    header = ("problem", "runs", "properties", "explained", "runs in a leaf", "best", "default by the best", "searched")
+def _without(left_out: Mapping[str, float]) -> list[str]:
+    named = ", ".join(f"{name} ({explained:.2f})" for name, explained in left_out.items())
+    return ["", f"Left out, with what the forest explains: {named}."] if named else []
+
+
+def _stand_ins(made: Sequence[Problem]) -> list[str]:
+    header = ("problem", "runs", "properties", "explained", "runs in a leaf", "best", "default by the best")
     rows = []
     for each in made:
         default = each.observe(each.table.default)
@@ -217,7 +223,6 @@ def _stand_ins(made: Sequence[Problem], names: Sequence[str]) -> list[str]:
                 str(each.stand_in.leaf),
                 f"{each.best:.1f} {'s' if each.goal == 'time' else 'GiB·s'}",
                 f"{what / each.best:.2f}",
-                "yes" if each.name in names else "no",
             )
         )
     return table(header, rows)

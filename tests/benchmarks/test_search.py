@@ -204,9 +204,10 @@ def test_goals_are_judged_against_the_best_of_the_others() -> None:
 
 def test_the_page_says_what_is_missing(tmp_path: Path, fast: Problem) -> None:
     page = tmp_path / "search.md"
+    left_out = {"HiBench terasort 64,000": 0.2}
     found = {("tpe", fast.name): [Result((1.5, 1.0), 30)], ("cold", fast.name): [], ("warm", fast.name): []}
     write_report(
-        page, [fast], [], found, peers={"tpe": ("optuna==5.0.0",)}, ours=("cold", "warm"), seeds=20, trials=30,
+        page, [fast], left_out, found, peers={"tpe": ("optuna==5.0.0",)}, ours=("cold", "warm"), seeds=20, trials=30,
         missing=["the HiBench tables"],
     )  # fmt: skip
     text = page.read_text()
@@ -214,3 +215,4 @@ def test_the_page_says_what_is_missing(tmp_path: Path, fast: Problem) -> None:
     assert "| HiBench terasort 32,000, time | 2 (2 to 2) | not run | not run |" in text
     assert "HiBench terasort 32,000, time, tpe: 1" in text, "one seed of twenty"
     assert "`optuna==5.0.0`" in text
+    assert "HiBench terasort 64,000 (0.20)" in text
