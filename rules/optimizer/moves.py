@@ -2,69 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from rules.optimizer.knobs import SHARE, Candidate, Knob, Value
 from rules.optimizer.space import Space
 
-__all__ = ["anywhere", "neighbour"]
+__all__ = ["neighbour"]
+
+_STEPS = (0.5, 0.3, 0.2)
+"""How often a move is of one, two and three steps: where each knob by itself is best, it takes two that go together."""
+_TAKEN_OVER = 0.1
+"""How often the first step takes over all of a leaf's settings from another good candidate."""
+_SHARES, _ALIKE = 0.3, 0.1
+"""How often a step is on parts of a parent, and on one setting of all leaves; else on one setting of one leaf."""
+_LEAST_SPREAD, _SPREAD, _SMALL_SPREAD = 0.05, 0.6, 0.12
+"""Standard deviations of the logarithm by which a part grows (the second by reach), and of a small step of a number."""
+_SMALL, _NEXT = 0.45, 0.25
+"""How often a number takes a small step, and one to the next values of its grid; else to any of them."""
 
 
-def anywhere(space: Space, rng: np.random.Generator) -> list[Value]:
-    """A candidate from anywhere: parts that may be far from equal; settings of each leaf, or one for all."""
-    values: list[Value] = [float(rng.exponential()) if knob.name == SHARE else knob.present for knob in space.knobs]
-    if rng.random() < 0.3:
-        values = [
-            knob.present if knob.name == SHARE else value for knob, value in zip(space.knobs, values, strict=True)
-        ]
-    alike = rng.random() < 0.5
-    chosen: dict[str, float] = {}
-    for i, knob in enumerate(space.knobs):
-        if knob.name != SHARE:
-            where = chosen.setdefault(knob.name, float(rng.random())) if alike else float(rng.random())
-            values[i] = knob.values[int(where * len(knob.values))]
-    return values
-
-
-def neighbour(space: Space, candidate: Candidate, rng: np.random.Generator, reach: float) -> list[Value]:
-    """A candidate nearby: one to three steps, each on one knob, on one kind of knob of all leaves, or between siblings.
+def neighbour(
+    space: Space, candidate: Candidate, rng: np.random.Generator, reach: float, others: Sequence[Candidate] = ()
+) -> list[Value]:
+    """A candidate nearby: one to three steps.
 
     Args:
         space: the knobs.
         candidate: where to step from.
         rng: decides.
-        reach: from 1, steps to any value, to 0, small ones.
+        reach: from 1, parts may change much, to 0, a little.
+        others: good candidates, whose settings of a leaf may be taken over.
     """
     values = list(candidate)
-    for _ in range(int(rng.choice([1, 2, 3], p=[0.5, 0.3, 0.2]))):
+    steps = 1 + int(rng.choice(len(_STEPS), p=_STEPS))
+    if others and rng.random() < _TAKEN_OVER:
+        _take_over(space, values, others[int(rng.integers(len(others)))], rng)
+        steps -= 1
+    for _ in range(steps):
         kind = rng.random()
-        if space.groups and kind < 0.3:
-            _shift(space, values, rng, reach)
-        elif kind < 0.4:
-            _turn_all(space, values, rng, reach)
+        if space.groups and kind < _SHARES:
+            _resize(space, values, rng, reach)
+        elif kind < _SHARES + _ALIKE:
+            _turn_all(space, values, rng)
         else:
-            _turn_one(space, values, rng, reach)
+            _turn_one(space, values, rng)
     return values
 
 
-def _shift(space: Space, values: list[Value], rng: np.random.Generator, reach: float) -> None:
-    """Some of one sibling's part goes to another."""
+def _take_over(space: Space, values: list[Value], other: Candidate, rng: np.random.Generator) -> None:
+    """One leaf's own settings as another candidate has them: what serves its jobs there often serves them here."""
+    places = space.leaf_knobs[space.leaves[int(rng.integers(len(space.leaves)))]]
+    for place in places:
+        values[place] = other[place]
+
+
+def _resize(space: Space, values: list[Value], rng: np.random.Generator, reach: float) -> None:
+    """One sibling's part grows or shrinks: at the cost of all others alike, or grows at the cost of one."""
     group = space.groups[int(rng.integers(len(space.groups)))]
-    giver, taker = rng.choice(len(group.knobs), 2, replace=False)
-    giver_at, taker_at = group.knobs[int(giver)], group.knobs[int(taker)]
-    part = float(values[giver_at])
-    amount = part * float(rng.uniform(0.02, 0.1 + 0.5 * reach))
-    values[giver_at], values[taker_at] = part - amount, float(values[taker_at]) + amount
+    first, second = (group.knobs[int(place)] for place in rng.choice(len(group.knobs), 2, replace=False))
+    factor = float(np.exp(rng.normal(0.0, _LEAST_SPREAD + _SPREAD * reach * rng.random())))
+    if rng.random() < 0.5:
+        values[first] = float(values[first]) * factor
+    else:
+        amount = float(values[second]) * min(abs(factor - 1.0), 0.9)
+        values[first], values[second] = float(values[first]) + amount, float(values[second]) - amount
 
 
-def _turn_one(space: Space, values: list[Value], rng: np.random.Generator, reach: float) -> None:
+def _turn_one(space: Space, values: list[Value], rng: np.random.Generator) -> None:
     places = [i for i, knob in enumerate(space.knobs) if knob.name != SHARE]
     if places:
         place = places[int(rng.integers(len(places)))]
-        values[place] = _turned(space.knobs[place], values[place], rng, reach)
+        values[place] = _turned(space.knobs[place], values[place], rng)
 
 
-def _turn_all(space: Space, values: list[Value], rng: np.random.Generator, reach: float) -> None:
+def _turn_all(space: Space, values: list[Value], rng: np.random.Generator) -> None:
     """The same new value for one setting of every leaf."""
     names = sorted({knob.name for knob in space.knobs if knob.name != SHARE})
     if not names:
@@ -72,7 +85,7 @@ def _turn_all(space: Space, values: list[Value], rng: np.random.Generator, reach
     name = names[int(rng.integers(len(names)))]
     places = [i for i, knob in enumerate(space.knobs) if knob.name == name]
     pattern = places[int(rng.integers(len(places)))]
-    new = _turned(space.knobs[pattern], values[pattern], rng, reach)
+    new = _turned(space.knobs[pattern], values[pattern], rng)
     for place in places:
         knob = space.knobs[place]
         if isinstance(new, str):
@@ -81,16 +94,16 @@ def _turn_all(space: Space, values: list[Value], rng: np.random.Generator, reach
             values[place] = min(max(new, knob.least), knob.most)
 
 
-def _turned(knob: Knob, value: Value, rng: np.random.Generator, reach: float) -> Value:
+def _turned(knob: Knob, value: Value, rng: np.random.Generator) -> Value:
     if isinstance(value, str) or knob.step == 0:
         others = [other for other in knob.values if other != value]
         return others[int(rng.integers(len(others)))]
     kind = rng.random()
-    if kind < 0.3 + 0.3 * (1.0 - reach):
-        fine = value * float(np.exp(rng.normal(0.0, 0.12))) + float(rng.choice([-1, 1])) * knob.step
-        return min(max(fine, knob.least), knob.most)
+    if kind < _SMALL:
+        small = value * float(np.exp(rng.normal(0.0, _SMALL_SPREAD))) + float(rng.choice([-1, 1])) * knob.step
+        return min(max(small, knob.least), knob.most)
     numbers = [float(other) for other in knob.values]
-    if kind < 0.7:
+    if kind < _SMALL + _NEXT:
         place = int(np.argmin([abs(number - value) for number in numbers])) + int(rng.choice([-2, -1, 1, 2]))
         return numbers[min(max(place, 0), len(numbers) - 1)]
     return numbers[int(rng.integers(len(numbers)))]

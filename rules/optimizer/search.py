@@ -11,7 +11,7 @@ from rules.model import ROOT
 from rules.optimizer.combine import Range, Tree, divide
 from rules.optimizer.judge import Score
 from rules.optimizer.knobs import SHARE, Candidate, Value
-from rules.optimizer.moves import anywhere, neighbour
+from rules.optimizer.moves import neighbour
 from rules.optimizer.space import Settings, Space
 from rules.optimizer.tables import LeafTable, LeafTables
 from rules.optimizer.usable import usable_by_leaf
@@ -25,14 +25,14 @@ _MANY_LEAVES = 12
 """With more leaves than that, whose tables are many, a table has one span of time, the mean over all."""
 _SKEWED, _AHEAD = 2, 10.0
 """Presets of each order that are tried with one sibling ahead, and how many times as much as another it then has."""
-_EXPLORED = 0.1
-"""Of the effort: candidates drawn from the whole space."""
-_STARTS, _PROBED = 5, 0.1
+_STARTS, _PROBED = 4, 0.15
 """How many are refined, and the part of the remaining effort that each gets before only the best goes on."""
 _TOLERANCE, _RETURNS = 0.03, 0.02
 """How much worse a step may be at first, and how often a walk goes back to its best."""
 _RESERVED = 0.1
 """Of the effort: to take back changes that bring nothing."""
+_GOOD = 20
+"""So many of the best candidates lend a leaf's settings to others."""
 _MOST_MISSES = 200
 """A walk ends after so many steps that lead nowhere new."""
 
@@ -82,7 +82,6 @@ class Search:
         for _ in range(_MOST_ROUNDS):
             if not self._round() or self._is_over():
                 break
-        self._explore()
         self._refine()
         self._simplify()
 
@@ -206,13 +205,6 @@ class Search:
 
     # --- local refinement ----------------------------------------------------------------------------------------
 
-    def _explore(self) -> None:
-        """Candidates from all over the space: the refinement is not to depend on tables and presets alone."""
-        last = self._whole.evaluations + int(_EXPLORED * self._effort.evaluations)
-        misses = 0
-        while self._whole.evaluations < last and misses < _MOST_MISSES and not self._is_over():
-            misses = 0 if self._consider(anywhere(self._space, self._rng)) else misses + 1
-
     def _refine(self) -> None:
         """Short searches from each of the best few, then the rest of the effort from the best of all."""
         begin = self._whole.evaluations
@@ -250,13 +242,16 @@ class Search:
                 if again.rank <= score.rank:
                     self.best = plainer, again
 
+    def _good(self) -> list[Candidate]:
+        return [candidate for candidate, _ in sorted(self.ranking, key=lambda item: item[1].rank)[:_GOOD]]
+
     def _walk(self, start: tuple[Candidate, Score], until: int, reach: float) -> None:
         """Threshold accepting (Dueck and Scheuer 1990): a step may be a little worse, less and less so."""
         current = best = start
         begin, misses = self._whole.evaluations, 0
         while self._whole.evaluations < until and misses < _MOST_MISSES and not self._is_over():
             rest = reach * (1.0 - (self._whole.evaluations - begin) / max(until - begin, 1))
-            if not self._consider(neighbour(self._space, current[0], self._rng, rest)):
+            if not self._consider(neighbour(self._space, current[0], self._rng, rest, self._good())):
                 misses += 1
                 continue
             misses = 0

@@ -15,7 +15,7 @@ from rules.dialects.capacity_values import parse_capacity
 from rules.dialects.fair import parse_allocations
 from rules.model import CapacityMode
 from rules.optimizer.knobs import SHARE, Candidate
-from rules.optimizer.moves import anywhere, neighbour
+from rules.optimizer.moves import neighbour
 from rules.optimizer.optimize import make_space
 from rules.optimizer.space import Space
 from rules.policy import NO_LIMITS, Bounds, Policy, QueuePolicy
@@ -47,10 +47,13 @@ def space_of(kind: str, careful: bool) -> Space:
 
 def draw_candidate(space: Space, seed: int) -> Candidate | None:
     rng = np.random.default_rng(seed)
-    candidate = space.normal(anywhere(space, rng) if seed % 2 else neighbour(space, space.present, rng, 1.0))
-    if candidate is not None and seed % 3 == 0:
-        candidate = space.normal(neighbour(space, candidate, rng, 0.5))
-    return candidate
+    seen = [space.present]
+    for _ in range(1 + seed % 8):
+        candidate = space.normal(neighbour(space, seen[-1], rng, 1.0, seen))
+        if candidate is None:
+            return None
+        seen.append(candidate)
+    return seen[-1]
 
 
 ANY = given(kind=st.sampled_from(KINDS), careful=st.booleans(), seed=st.integers(0, 10**6))
