@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help screenshots setup demo test lint fmt types docs bench bench-fidelity bench-queues bench-search bench-tuner bench-load bench-workloads bench-web lock
+.PHONY: help screenshots setup demo test lint fmt types docs bench bench-fidelity bench-queues bench-search bench-tuner bench-what-if bench-load bench-workloads bench-web lock
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -59,6 +59,9 @@ bench-tuner: setup ## Tune the six programs on the embedded cluster (about an ho
 
 bench-load: setup ## Hold the choice by load against the best of an idle cluster, on a busy one (about 10 minutes, on a quiet machine)
 	$(BIN)/python -m benchmarks.load
+
+bench-what-if: setup ## Hold the what-if model against recorded runs (a minute, no cluster)
+	$(BIN)/python -m benchmarks.what_if
 
 bench-workloads: setup ## Hold reduced workloads against the traces (about 25 minutes; goes on where it was broken off)
 	$(BIN)/python -m benchmarks.workloads
