@@ -110,11 +110,11 @@ def _stand_in(name: str) -> StandIn:
 def _problem(name: str, goal: Goal) -> Problem:
     """Made once, and kept: to look for the best takes longer than a search."""
     table = next(each for each in _tables() if each.name == name)
-    path = _folder() / "problems" / f"{name}-{goal}-{_problem_digest(table.group)}.pickle"
+    path = _folder() / "problems" / f"{name}-{goal}-{_problem_digest(table.group)}.json"
     if not path.is_file():
-        _kept(path, pickle.dumps(Problem.of(table, _stand_in(name), goal)))
-    made: Problem = pickle.loads(path.read_bytes())
-    return made
+        made = Problem.of(table, _stand_in(name), goal)
+        _kept(path, json.dumps({"limit_s": made.limit_s, "best": made.best, "worst": made.worst}).encode())
+    return Problem(table, _stand_in(name), goal, **json.loads(path.read_text()))
 
 
 @cache

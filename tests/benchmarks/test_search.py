@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import search_ours, search_peers
+from benchmarks import search, search_ours, search_peers
 from benchmarks.search_problem import Problem, StandIn, problems
 from benchmarks.search_report import Result, goals, trials_table, write_report
 from benchmarks.search_tables import Table, own_tables, public_tables
@@ -140,6 +140,19 @@ def test_what_cannot_be_granted_is_no_run(cheap: Problem) -> None:
     huge = {**cheap.table.default, "spark.executor.instances": "6", "spark.executor.memory": "5000m"}
     assert cheap.observe(huge).state is TrialState.FAILED
     assert cheap.ratio(cheap.observe(huge)) == math.inf
+
+
+def test_a_problem_that_was_kept_is_the_same_problem(
+    own: Table, cheap: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("YARNTUNE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(search, "_tables", lambda: [own])
+    monkeypatch.setattr(Problem, "of", lambda *_: cheap)
+    made = search._problem.__wrapped__(own.name, "GiB·s")
+    monkeypatch.setattr(Problem, "of", lambda *_: pytest.fail("made again"))
+    again = search._problem.__wrapped__(own.name, "GiB·s")
+    assert (again.limit_s, again.best, again.worst) == (cheap.limit_s, cheap.best, cheap.worst)
+    assert again.observe(own.default) == made.observe(own.default) == cheap.observe(own.default)
 
 
 @pytest.mark.parametrize("name", ["fast", "cheap"])
