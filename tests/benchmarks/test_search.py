@@ -199,7 +199,7 @@ def test_trials_are_counted_to_the_first_that_is_near_the_best() -> None:
     assert Result((2.0, 1.2, 1.05, 1.0), 30).trials == 3
     never = Result((2.0, math.inf, 1.06), 30)
     assert (never.trials, never.reached) == (30, False)
-    (_, _, row) = trials_table({("a", "p"): [Result((1.0,), 30), never, never]}, ["p"], ["a"])
+    (_, _, row) = trials_table({("a", "p"): [Result((1.0,), 30), never, never]}, ["p"], ["a"], seeds=3)
     assert row == "| p | 30 (15.5 to 30), 1 of 3 |"
 
 
@@ -208,11 +208,12 @@ def test_goals_are_judged_against_the_best_of_the_others() -> None:
         return [Result((*[2.0] * (trials - 1), 1.0), 30)]
 
     found = {("tpe", "p"): after(20), ("smac", "p"): after(8), ("cold", "p"): after(8), ("warm", "p"): after(2)}
-    assert [met for _, _, met in goals(found, ["p"], ["tpe", "smac"], "cold", "warm")] == [True, True]
+    assert [met for _, _, met in goals(found, ["p"], ["tpe", "smac"], "cold", "warm", seeds=1)] == [True, True]
     found |= {("cold", "p"): after(9), ("warm", "p"): after(3)}
-    judged = goals(found, ["p", "not run"], ["tpe", "smac"], "cold", "warm")
+    judged = goals(found, ["p", "not run"], ["tpe", "smac"], "cold", "warm", seeds=1)
     assert [figure for _, figure, _ in judged] == ["1.12 times, 0 of 1 problems", "0.38 times, 0 of 1 problems"]
     assert not any(met for _, _, met in judged)
+    assert goals(found, ["p"], ["tpe", "smac"], "cold", "warm", seeds=2) == [], "one seed is no judgement"
 
 
 def test_the_page_says_what_is_missing(tmp_path: Path, fast: Problem) -> None:
@@ -225,7 +226,8 @@ def test_the_page_says_what_is_missing(tmp_path: Path, fast: Problem) -> None:
     )  # fmt: skip
     text = page.read_text()
     assert "Not here: the HiBench tables." in text
-    assert "| HiBench terasort 32,000, time | 2 (2 to 2) | not run | not run |" in text
-    assert "HiBench terasort 32,000, time, tpe: 1" in text, "one seed of twenty"
+    assert "| HiBench terasort 32,000, time | 2 (2 to 2), 1 of 1 | not run | not run |" in text
+    assert "**Not finished**: 3 of 3 cells have fewer than 20 seeds" in text
     assert "`optuna==5.0.0`" in text
+    assert "**Not judged**: no problem has 20 seeds" in text
     assert "HiBench terasort 64,000 (0.20)" in text
