@@ -23,7 +23,9 @@ REST_AFTER_FAILURE: Final = 30
 MOST_RUNS: Final = 10
 """As of how many runs a new time counts as one of so many: recent runs matter more than old ones."""
 
-HEAP_KINDS: Final = frozenset({FailureKind.HEAP})
+HEAP_KINDS: Final = frozenset({FailureKind.HEAP, FailureKind.TERMINATED})
+"""A full heap, and SIGTERM from nobody: on YARN Spark has an executor end itself so when its heap is full, and there is
+no other word of it (``YarnSparkHadoopUtil.addOutOfMemoryErrorArgument``: ``-XX:OnOutOfMemoryError='kill %p'``)."""
 OVERHEAD_KINDS: Final = frozenset(
     {
         FailureKind.PHYSICAL_MEMORY,

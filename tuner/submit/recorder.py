@@ -30,6 +30,8 @@ from tuner.yarn.model import ACTIVE_STATES, FINAL_STATES, Application
 
 POLL_S = 2.0
 SLOW_POLL_S = 15.0
+_SIGNALLED = 128
+"""A status above it is that of a process that a signal has ended, or of a shell around it."""
 SETTLE_S = 30.0
 """How long the ResourceManager may take to know of an application, or of its end, once spark-submit has ended."""
 LONGEST_S = 7 * 86400.0
@@ -54,7 +56,8 @@ def main() -> None:
         ledger.begin(read_load(client, record["queue"]) if record["load"] is None else None)
         # The run's own configuration says where its log goes; without one of its own it is the embedded cluster's.
         event_log_dir = local_event_log_dir(record["configuration"]) or target.event_log_dir
-        Recorder(ledger, client, event_log_dir, str(record["tag"]), record["advised"]).follow()
+        in_client = record["configuration"].get("spark.submit.deployMode", "client") == "client"
+        Recorder(ledger, client, event_log_dir, str(record["tag"]), in_client, record["advised"]).follow()
 
 
 @dataclass
@@ -63,6 +66,7 @@ class Recorder:
 
     Attributes:
         event_log_dir: where its event log will be; None where that is not on this machine.
+        driver_in_client: whether the driver is in the process of spark-submit, and not on the cluster.
         advised: what was chosen for it, by which its job's advice knows it again: some of it may have given way to
             what the user set.
     """
@@ -71,6 +75,7 @@ class Recorder:
     client: ResourceManagerClient
     event_log_dir: Path | None
     tag: str
+    driver_in_client: bool
     advised: Mapping[str, str] | None = None
     _application: Application | None = None
 
@@ -125,8 +130,7 @@ class Recorder:
             said = "ended without a word" if ended.status is None else f"ended with status {ended.status}"
             state = RunState.FAILED if ended.status else RunState.LOST
             return RunOutcome(state=state, finished_at=ended.at, failure=f"spark-submit {said}; no application on YARN")
-        # The ResourceManager's word counts: spark-submit's status is 0 for much that has failed.
-        state = _STATES.get(application.final_status, RunState.FAILED) if application.ended else RunState.LOST
+        state = self._state(ended, application)
         launched_at = application.launched_at_s or application.started_at_s
         finished_at = application.finished_at_s or application.started_at_s + application.elapsed_s
         return RunOutcome(
@@ -138,9 +142,30 @@ class Recorder:
             memory_seconds=application.memory_seconds,
             vcore_seconds=application.vcore_seconds,
             metrics=self._evidence(application, failed=state is RunState.FAILED),
-            failure=None if state is RunState.SUCCEEDED else cause_of(application.diagnostics) or "no reason is given",
+            failure=None if state is RunState.SUCCEEDED else self._cause(ended, application),
             application_id=application.id,
         )
+
+    def _state(self, ended: _Ended, application: Application) -> RunState:
+        """How a run ended.
+
+        spark-submit's status is 0 for much that has failed, and of an application on the cluster it may know nothing,
+        so the ResourceManager's word counts. But of a driver in spark-submit that knows no more than that it went
+        away: the application of one that has failed is SUCCEEDED, too.
+        """
+        if not application.ended:
+            return RunState.LOST
+        if self._failed_in_client(ended, application):
+            return RunState.KILLED if ended.status is not None and ended.status > _SIGNALLED else RunState.FAILED
+        return _STATES.get(application.final_status, RunState.FAILED)
+
+    def _cause(self, ended: _Ended, application: Application) -> str:
+        if self._failed_in_client(ended, application):
+            return f"the driver ended with status {ended.status}"
+        return cause_of(application.diagnostics) or "no reason is given"
+
+    def _failed_in_client(self, ended: _Ended, application: Application) -> bool:
+        return self.driver_in_client and bool(ended.status) and application.final_status == "SUCCEEDED"
 
     def _evidence(self, application: Application, *, failed: bool) -> dict[str, Any]:
         evidence: dict[str, Any] = {}

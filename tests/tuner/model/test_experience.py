@@ -26,6 +26,10 @@ def test_a_heap_that_was_too_small_is_raised_and_nothing_smaller_is_left() -> No
     assert [each.executor_mib for each in smallest.candidates] == [6144], "nothing smaller is left"
 
 
+def test_an_executor_that_ended_itself_is_taken_for_one_with_a_full_heap() -> None:
+    assert after_failure(ADVICE, RUN, [FailureKind.TERMINATED]) == after_failure(ADVICE, RUN, [FailureKind.HEAP])
+
+
 @pytest.mark.parametrize("kind", [FailureKind.PHYSICAL_MEMORY, FailureKind.PYTHON_CRASH, FailureKind.NATIVE_MEMORY])
 def test_what_outgrows_the_container_raises_the_overhead(kind: FailureKind) -> None:
     raised = after_failure(ADVICE, RUN, [kind]).candidates[1]

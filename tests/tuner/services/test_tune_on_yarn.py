@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tuner.model.advice import Advice
 from tuner.settings import Settings
 from tuner.spark.conf import read_properties
 from tuner.store import RunKind, RunState, StudyState, open_store
@@ -90,6 +91,31 @@ def test_a_job_is_tuned_from_start_to_end(yarn_cluster: RunningCluster, tmp_path
         assert written["spark.sql.shuffle.partitions"] == "8"
         assert written["spark.eventLog.enabled"] == "true", "the user's spark-defaults are in it"
         assert result["conf"].items() <= written.items()
+
+
+def test_a_job_is_tuned_whose_driver_is_on_the_cluster(yarn_cluster: RunningCluster, tmp_path: Path) -> None:
+    env = environ(yarn_cluster, tmp_path)
+    options = ("--deploy-mode", "cluster", "--trials", "2", "--slack", "1", "--json")
+    command = tune_command(*options, str(PROGRAMS / "word_count.py"), "--size", "tiny", "--seed", "3")
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    trials = json.loads(done.stdout)["trials"]
+    assert [row["state"] for row in trials] == ["SUCCEEDED", "SUCCEEDED"]
+    # The driver has a container of its own, 1024m + 384m, beside two executors of the same size.
+    assert trials[0]["reserved_mib"] == 3 * 2048
+    with open_store(settings(env)) as store:
+        (summary,) = store.jobs.summaries()
+        runs = store.runs.list(job_id=summary.job.id)
+        document = store.advice.get(summary.job.key)
+    assert all(run.metrics["tasks"] > 0 for run in runs), "the event log was read"
+    assert document is not None
+    advice = Advice.from_json(document)
+    assert [each.am_mib for each in advice.candidates if not each.conf] == [2048]
+    with client_of(yarn_cluster) as client:
+        for row in trials:
+            application = client.application(row["application_id"])
+            assert application is not None
+            assert application.final_status == "SUCCEEDED"
 
 
 def test_a_program_that_fails_is_told_in_one_sentence(yarn_cluster: RunningCluster, tmp_path: Path) -> None:
