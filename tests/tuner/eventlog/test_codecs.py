@@ -131,8 +131,7 @@ def test_round_trip(name: str) -> None:
 def test_zstd_of_many_frames_is_read_to_its_end() -> None:
     """G3-04: a reader that stops after the first frame sees one line of all, and says nothing."""
     data = b"".join(zstandard.ZstdCompressor().compress(line) for line in LINES)
-    first = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data)).read()
-    assert first == LINES[0]
+    assert zstandard.ZstdDecompressor().decompressobj().decompress(data) == LINES[0]
     assert unpack(data) == (TEXT, [])
 
 

@@ -121,8 +121,7 @@ class TestSqlite:
             open_store(settings_for(f"sqlite:///{folder / 'store.db'}")).close()
             (folder / "store.db").chmod(0o444)
         folder.chmod(0o555)
-        for parent in [tmp_path, *list(tmp_path.parents)[:2]]:
-            parent.chmod(0o755)
+        _let_everybody_to(folder)
         with _as_somebody_else():
             error = _failure_of_writing(f"sqlite:///{folder / 'store.db'}")
         folder.chmod(0o755)
@@ -142,8 +141,7 @@ class TestSqlite:
         before = sorted(folder.iterdir())
         path.chmod(file_mode)
         folder.chmod(folder_mode)
-        for parent in [tmp_path, *list(tmp_path.parents)[:2]]:
-            parent.chmod(0o755)
+        _let_everybody_to(folder)
         with _as_somebody_else():
             with open_store(settings_for(url)) as store:
                 assert store.read_only
@@ -159,8 +157,7 @@ class TestSqlite:
     def test_what_a_writer_has_not_put_into_the_file_yet_is_read_too(self, path: Path, store: Store) -> None:
         job = store.jobs.get_or_create(NewJob(key="k1", name="n", program="p"), now=NOW)
         path.chmod(0o444)
-        for parent in [path.parent, *list(path.parents)[1:3]]:
-            parent.chmod(0o755)
+        _let_everybody_to(path)
         for beside in path.parent.glob("store.db-*"):
             beside.chmod(0o644)
         with _as_somebody_else(), open_store(settings_for(f"sqlite:///{path}")) as reader:
@@ -211,6 +208,13 @@ def _write_more_than_fits(database: Database) -> None:
         for i in range(500):
             values = {"key": f"x{i}", "name": "n", "program": "p" * 1000, "arguments_shape": "", "created_at": 0.0}
             connection.execute(sa.insert(schema.job).values(**values))
+
+
+def _let_everybody_to(path: Path) -> None:
+    """Opens the folders on the way to a path, which pytest makes for their owner alone, one more for each worker."""
+    for parent in path.parents:
+        if not parent.stat().st_mode & 0o001:
+            parent.chmod(0o755)
 
 
 class _as_somebody_else:  # noqa: N801
