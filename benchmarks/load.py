@@ -27,6 +27,7 @@ import psutil
 
 from benchmarks.bench_cluster import ROOT, yarntune
 from benchmarks.page import table
+from tuner.files import write_text_atomically
 from tuner.settings import Settings
 from tuner.yarn.auth import SimpleAuth
 from tuner.yarn.client import ResourceManagerClient
@@ -197,9 +198,7 @@ def main() -> None:
             text = page(measure(Path(home), cluster))
         finally:
             stop(CLUSTER.name, settings, purge=True)
-    scratch = options.output.with_suffix(".part")
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(options.output)
+    write_text_atomically(options.output, text)
     print(f"{options.output} is written", file=sys.stderr)
 
 

@@ -30,7 +30,7 @@ from tuner.spark.eventlog import find_log
 from tuner.spark.eventlog.codecs import decode
 from tuner.spark.eventlog.files import log_files
 
-__all__ = ["RUNS", "TABLE", "configurations", "event_logs", "recorded", "runs_folder"]
+__all__ = ["RUNS", "TABLE", "configuration_of", "configurations", "recorded", "runs_folder"]
 
 TABLE = ROOT / "benchmarks" / "data" / "sparkruns.csv"
 RUNS: Mapping[str, int] = {
@@ -55,9 +55,9 @@ def runs_folder() -> Path:
     return Settings.from_environment().cache_dir / "bench-record"
 
 
-def event_logs(name: str) -> Path:
-    """Where the event logs of a program's runs are."""
-    return runs_folder() / name.replace(" ", "-") / "state" / "clusters" / "bench" / "event-logs"
+def configuration_of(row: Mapping[str, str]) -> dict[str, str]:
+    """The properties that a row of the table was recorded with."""
+    return {name: value for name, value in row.items() if name.startswith("spark.") and value}
 
 
 def configurations(subject: TuneSubject, number: int) -> list[dict[str, str]]:
@@ -114,10 +114,10 @@ def _append(path: Path, name: str, row: TrialRow) -> None:
     scratch.replace(path)
 
 
-def keep_log(name: str, path: Path) -> None:
+def keep_log(name: str, logs: Path, path: Path) -> None:
     """Copies the event log of a program's default run beside the table, without what is the machine's alone."""
     first = next(each["application_id"] for each in recorded(path) if each["program"] == name)
-    log = find_log(event_logs(name), first)
+    log = find_log(logs, first)
     if log is None:
         return
     parts = []
@@ -166,7 +166,7 @@ def main() -> None:
         with cluster_up(home) as environment, open_bench(name, environment) as bench:
             bench.run(0, {})  # the first run on a new cluster finds nothing in the caches, and takes twice as long
             record(name, bench, done, options.output)
-        keep_log(name, options.output)
+            keep_log(name, bench.event_logs, options.output)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench_cluster import PROGRAMS, ROOT, Bench, cluster_up, open_bench, yarntune
-from benchmarks.record import recorded
+from benchmarks.record import configuration_of, recorded
 from benchmarks.tuner_report import write_report
 from tuner.settings import Settings
 
@@ -64,15 +64,12 @@ def candidates(name: str, found: Mapping[str, Any]) -> dict[str, Mapping[str, st
         name: of the program.
         found: the JSON of the command.
     """
-    ran = [
-        (each["duration_s"], each["configuration"], each["kind"])
-        for each in found["trials"]
-        if each["state"] == "SUCCEEDED"
+    ran = [(each["duration_s"], each["configuration"]) for each in found["trials"] if each["state"] == "SUCCEEDED"]
+    ran += [
+        (float(row["duration_s"]), configuration_of(row))
+        for row in recorded()
+        if row["program"] == name and row["state"] == "SUCCEEDED"
     ]
-    for row in recorded():
-        if row["program"] == name and row["state"] == "SUCCEEDED":
-            configuration = {key: value for key, value in row.items() if key.startswith("spark.") and value}
-            ran.append((float(row["duration_s"]), configuration, "recorded"))
     default = next(each["configuration"] for each in found["trials"] if each["kind"] == "default")
     fastest = min(ran, key=lambda each: each[0])[1]
     # In the words of the command where it is one of its own: it sets what differs from today alone.

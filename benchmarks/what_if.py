@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.page import table
-from benchmarks.record import TABLE, recorded
+from benchmarks.record import TABLE, configuration_of, recorded
 from benchmarks.search_tables import Table, own_tables
 from tuner.files import write_text_atomically
 from tuner.model.runtime import Contention
@@ -116,9 +116,12 @@ def errors(programs: Mapping[str, Asked]) -> dict[str, dict[str, Errors]]:
 
 
 def _observation(row: Mapping[str, str]) -> Observation:
-    configuration = {name: value for name, value in row.items() if name.startswith("spark.") and value}
     return Observation(
-        configuration, TrialState.SUCCEEDED, float(row["duration_s"]), float(row["wait_s"]), float(row["gib_seconds"])
+        configuration_of(row),
+        TrialState.SUCCEEDED,
+        float(row["duration_s"]),
+        float(row["wait_s"]),
+        float(row["gib_seconds"]),
     )
 
 
